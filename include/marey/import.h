@@ -1,0 +1,64 @@
+/*
+ * marey/import.h - from files to a trace.
+ *
+ *     struct marey_trace *trace = NULL;
+ *     enum marey_status s = marey_import_file("a.pt.trace.json.gz", NULL, &trace, &err);
+ *
+ * Reads what torch.profiler, Kineto, its TensorBoard plug-in, Chrome and Perfetto
+ * write as JSON: an object with traceEvents or a bare array, gzip or plain.
+ * Times are read exactly from the decimal text.
+ *
+ * The trace keeps plain files open and reads args from them when asked; a file
+ * that changed meanwhile is an error (MAREY_CHANGED), not a wrong answer.
+ *
+ * Threads: calls on different traces are independent.
+ */
+#ifndef MAREY_IMPORT_H
+#define MAREY_IMPORT_H
+
+#include "marey/base.h"
+#include "marey/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct marey_import_options {
+    size_t size; /* sizeof(struct marey_import_options) */
+    const struct marey_alloc *alloc; /* NULL: the C library's; borrowed while the trace lives */
+};
+
+/* Reads one file. "-" is standard input (kept in a temporary file).
+ * \owns gives *trace, freed by marey_trace_free
+ * \fails MAREY_IO, MAREY_FORMAT (not a trace, or damaged; err says where),
+ *        MAREY_LIMIT, MAREY_NOMEM; *trace is untouched then */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_import_file(const char *path, const struct marey_import_options *options,
+                  struct marey_trace **trace, struct marey_error *err);
+
+/* Reads several files into one trace, one source each (the ranks of a job).
+ * \shape paths[n], n >= 1 */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_import_files(const char *const *paths, size_t n, const struct marey_import_options *options,
+                   struct marey_trace **trace, struct marey_error *err);
+
+/* Reads a trace from memory.
+ * \owns copies the bytes, since args are read from them later */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_import_bytes(struct marey_str bytes, const struct marey_import_options *options,
+                   struct marey_trace **trace, struct marey_error *err);
+
+/* The trace files of a folder: names that end in .json or .json.gz and, where any
+ * name ends in .pt.trace.json(.gz), only those; sorted by name.
+ * \owns gives *paths (n strings in one block), freed by marey_import_paths_free
+ * \fails MAREY_IO, MAREY_INVALID (none in there), MAREY_NOMEM */
+MAREY_API MAREY_MUST_CHECK enum marey_status marey_import_list_folder(const char *folder,
+                                                                      char ***paths, size_t *n,
+                                                                      struct marey_error *err);
+MAREY_API void marey_import_paths_free(char **paths);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
