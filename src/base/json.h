@@ -1,0 +1,65 @@
+/*
+ * json.h - reading JSON text by cursor.
+ *
+ * A reader walks text that is complete in memory: args of a record, the value of a
+ * metadata member. It keeps no tree. Depth is capped (MAREY_JSON_DEPTH).
+ *
+ *     struct marey_json json = marey__json(text);
+ *     struct marey_str key;
+ *     if (marey__json_enter(&json, '{'))
+ *         while (marey__json_key(&json, &key))
+ *             if (marey__str_is_c(key, "rank")) ok = marey__json_i64(&json, &rank);
+ *             else marey__json_skip(&json);
+ *     if (json.failed) ...
+ */
+#ifndef MAREY_SRC_BASE_JSON_H
+#define MAREY_SRC_BASE_JSON_H
+
+#include "base/str.h"
+#include "base/text.h"
+
+#define MAREY_JSON_DEPTH 256
+
+struct marey_json {
+    const char *at;
+    const char *end;
+    bool failed;
+    bool is_first; /* no comma is expected before the next element */
+};
+
+struct marey_json marey__json(struct marey_str text);
+
+/* The first byte of the next value ('{', '[', '"', 't', '-', '1', ...), 0 at the end. */
+char marey__json_peek(struct marey_json *json);
+
+/* Enters an object or array if one is next (open is '{' or '['), else false without
+ * moving. */
+bool marey__json_enter(struct marey_json *json, char open);
+
+/* In an object: the next key, raw (escapes not resolved); false at its end, which is
+ * passed. */
+bool marey__json_key(struct marey_json *json, struct marey_str *key);
+
+/* In an array: true if another element follows; false at its end, which is passed. */
+bool marey__json_element(struct marey_json *json);
+
+/* The next value as raw text, passed over. */
+struct marey_str marey__json_raw(struct marey_json *json);
+void marey__json_skip(struct marey_json *json);
+
+/* The next value if it is of that type, else false and it is passed over.
+ * A string is given without quotes, escapes not resolved. */
+bool marey__json_string(struct marey_json *json, struct marey_str *raw);
+bool marey__json_i64(struct marey_json *json, int64_t *value); /* integers only */
+bool marey__json_double(struct marey_json *json, double *value);
+
+/* Resolves escapes of a raw string into `out`; a lone surrogate becomes U+FFFD and
+ * an unknown escape is kept as it stands. */
+void marey__json_unescape(struct marey_str raw, struct marey_textbuf *out);
+
+/* Exact value of a decimal number times 10^scale, truncated toward zero below the
+ * unit; exponents are legal. False if the text is no number or does not fit.
+ * (scale 3 reads microseconds as nanoseconds) */
+bool marey__decimal_scaled(struct marey_str text, int scale, int64_t *value);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * sort.h - stable merge sort of indices by a caller's order.
+ *
+ * compare(ctx, a, b) < 0 when a goes first. False without memory.
+ */
+#ifndef MAREY_SRC_BASE_SORT_H
+#define MAREY_SRC_BASE_SORT_H
+
+#include "base/alloc.h"
+
+typedef int (*marey_compare_fn)(const void *ctx, uint32_t a, uint32_t b);
+
+bool marey__sort_indices(const struct marey_alloc *alloc, uint32_t *indices, size_t n,
+                         marey_compare_fn compare, const void *ctx);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * builder.h - from records in file order to a finished trace.
+ *
+ * An importer (or the intake of a recording) adds what it reads; `finish` sorts the
+ * slices by track and law 2's order, finds parents, applies names and base times and
+ * hands out a read-only trace. Times are added as the file gives them (ns from the
+ * file's own zero); the base of their source is added at the end, because some files
+ * tell it last.
+ *
+ * Adding fails only for want of memory: the builder is then marked as failed, later
+ * calls do nothing, and `finish` says so.
+ */
+#ifndef MAREY_SRC_TRACE_BUILDER_H
+#define MAREY_SRC_TRACE_BUILDER_H
+
+#include "base/alloc.h"
+#include "base/intern.h"
+#include "marey/trace.h"
+#include "trace/ledger.h"
+
+#define MAREY_OFFSET(source_idx, byte) (((uint64_t)(source_idx) << 48) | (uint64_t)(byte))
+#define MAREY_OFFSET_BYTE(offset) ((offset) & UINT64_C(0xffffffffffff))
+#define MAREY_OFFSET_SOURCE(offset) ((uint32_t)((offset) >> 48))
+
+struct marey_builder;
+
+/* Where args come from after the load. `walk` calls fn for each offset, ascending, and
+ * may be called from one thread at a time. */
+struct marey_args_provider {
+    void *ctx;
+    enum marey_status (*walk)(void *ctx, const uint64_t *offsets, size_t n, marey_args_fn fn,
+                              void *user, struct marey_error *err);
+    void (*release)(void *ctx);
+};
+
+struct marey_track_key {
+    enum marey_track_kind kind;
+    uint32_t process_id; /* string ids; MAREY_NONE if missing */
+    uint32_t thread_id;
+    int64_t device; /* MAREY_UNKNOWN where it does not apply */
+    int64_t context;
+    int64_t stream;
+};
+
+/* NULL without memory. */
+struct marey_builder *marey__builder_new(const struct marey_alloc *alloc);
+void marey__builder_free(struct marey_builder *builder);
+bool marey__builder_failed(const struct marey_builder *builder);
+
+/* The table that all name ids are of. */
+struct marey_intern *marey__builder_strings(struct marey_builder *builder);
+struct marey_account *marey__builder_account(struct marey_builder *builder);
+
+/* Begins the next source: all records that follow are of it. Its index, MAREY_NONE
+ * without memory or past 65,535 sources. */
+uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *path);
+
+/* The current source, to be filled in (rank, base_ns, size_bytes, counts); valid until the
+ * next marey__builder_begin_source. */
+struct marey_source *marey__builder_source(struct marey_builder *builder);
+
+/* The id of a category as the file spells it; {NULL, 0} is "no category". Past 255
+ * different ones the last id, "other". */
+uint8_t marey__builder_category(struct marey_builder *builder, struct marey_str text);
+enum marey_kind marey__builder_kind(const struct marey_builder *builder, uint8_t cat_id);
+
+/* The index of a track of the current source, made if new; MAREY_NONE without memory. */
+uint32_t marey__builder_track(struct marey_builder *builder, const struct marey_track_key *key);
+
+struct marey_new_slice {
+    int64_t start_ns;
+    int64_t dur_ns; /* >= 0, or MAREY_UNKNOWN */
+    uint64_t offset;
+    uint64_t correlation;
+    uint32_t track_idx;
+    uint32_t name_id; /* MAREY_NONE if it has none */
+    uint8_t cat_id;
+    bool has_correlation;
+};
+
+/* Adds a complete slice (X). */
+void marey__builder_add_slice(struct marey_builder *builder, const struct marey_new_slice *slice);
+
+/* B and E records, in file order of each track. name_id of an end may be MAREY_NONE. */
+void marey__builder_begin_slice(struct marey_builder *builder, const struct marey_new_slice *slice);
+void marey__builder_end_slice(struct marey_builder *builder, uint32_t track_idx, int64_t ts_ns,
+                              uint32_t name_id, uint64_t offset);
+
+struct marey_new_point {
+    int64_t ts_ns;
+    uint64_t offset;
+    uint32_t track_idx;
+    uint32_t name_id;
+    uint8_t cat_id;
+    uint8_t scope;
+};
+
+void marey__builder_add_instant(struct marey_builder *builder, const struct marey_new_point *point);
+void marey__builder_add_counter(struct marey_builder *builder, const struct marey_new_point *point);
+void marey__builder_add_flow(struct marey_builder *builder, const struct marey_new_point *point,
+                             uint64_t id, char phase);
+
+/* Asynchronous begin ('b') and end ('e'); id_text names the span. */
+void marey__builder_add_async(struct marey_builder *builder, const struct marey_new_point *point,
+                              uint32_t id_text, char phase);
+
+/* Head and tail members, and M records. */
+void marey__builder_add_meta(struct marey_builder *builder, struct marey_str key,
+                             struct marey_str json);
+void marey__builder_add_meta_record(struct marey_builder *builder,
+                                    const struct marey_meta_record *record);
+
+/* A record set aside: counts the reason and keeps the row. */
+void marey__builder_quarantine(struct marey_builder *builder, enum marey_reason reason,
+                               const struct marey_new_slice *slice);
+
+/* Makes the trace. Takes the provider (also on failure) and empties the builder, which
+ * is still to be freed.
+ * \fails MAREY_NOMEM, MAREY_LIMIT (2^32 - 1 slices or more) */
+MAREY_MUST_CHECK enum marey_status marey__builder_finish(struct marey_builder *builder,
+                                                         struct marey_args_provider provider,
+                                                         struct marey_trace **trace,
+                                                         struct marey_error *err);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * ledger.h - the account of a trace: what was set aside, repaired, found.
+ *
+ * Reasons are rows of one table (ledger.c). Adding one: an enumerator here, a row
+ * there, a line in docs/ledger.md.
+ */
+#ifndef MAREY_SRC_TRACE_LEDGER_H
+#define MAREY_SRC_TRACE_LEDGER_H
+
+#include "marey/trace.h"
+
+enum marey_reason {
+    /* quarantined */
+    MAREY_REASON_EMPTY_RECORD,
+    MAREY_REASON_NO_TS,
+    MAREY_REASON_NEGATIVE_DUR,
+    MAREY_REASON_NOT_COLLECTED,
+    MAREY_REASON_UNKNOWN_PH,
+    MAREY_REASON_TIME_RANGE, /* does not fit 64-bit nanoseconds */
+    /* repaired */
+    MAREY_REASON_NUMBER_AS_TEXT,
+    MAREY_REASON_BAD_UTF8,
+    MAREY_REASON_CONTROL_CHAR,
+    /* findings */
+    MAREY_REASON_NO_EVENTS,
+    MAREY_REASON_NO_DUR,
+    MAREY_REASON_NO_NAME,
+    MAREY_REASON_NO_TID,
+    MAREY_REASON_UNCLOSED_BEGIN,
+    MAREY_REASON_UNMATCHED_END,
+    MAREY_REASON_NAME_MISMATCH,
+    MAREY_REASON_CLOCK_STEPPED_BACK,
+    MAREY_REASON_CROSSING,
+    MAREY_REASON_NO_LAUNCH,
+    MAREY_REASON_NO_KERNEL,
+    MAREY_REASON_KERNEL_BEFORE_LAUNCH,
+    /* info */
+    MAREY_REASON_RANK_ASSUMED,
+    MAREY_REASON_RENAMED_THREAD,
+    MAREY_REASON_CORRELATION_REUSED,
+    MAREY_REASON_OTHER_PHASE, /* a known phase that the model does not hold */
+    MAREY_N_REASONS
+};
+
+/* Counts by reason; plain data. */
+struct marey_account {
+    uint64_t count[MAREY_N_REASONS];
+    uint64_t example_offset[MAREY_N_REASONS][MAREY_LEDGER_EXAMPLES];
+};
+
+void marey__account_note(struct marey_account *account, enum marey_reason reason, uint64_t offset);
+
+/* The rows with a count, in table order. \shape rows[MAREY_N_REASONS] */
+size_t marey__account_rows(const struct marey_account *account, struct marey_ledger_row *rows);
+
+const char *marey__reason_name(enum marey_reason reason);
+enum marey_ledger_map marey__reason_map(enum marey_reason reason);
+
+#endif
