@@ -6,6 +6,8 @@
 #ifndef MAREY_SRC_BASE_SORT_H
 #define MAREY_SRC_BASE_SORT_H
 
+#include <stdint.h>
+
 #include "base/alloc.h"
 
 typedef int (*marey_compare_fn)(const void *ctx, uint32_t a, uint32_t b);

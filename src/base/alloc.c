@@ -1,0 +1,158 @@
+/*
+ * alloc.c - the default allocator and overflow-checked sizes. The only file of the
+ * core that calls malloc or mmap.
+ *
+ * Blocks of 4 MiB and more are mapped apart and marked for huge pages: columns of a
+ * trace are written once from end to end, and touching them page by page costs more
+ * than filling them does.
+ */
+#define _GNU_SOURCE /* mremap */
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define LARGE_BYTES ((size_t)4 << 20)
+#define PAGE_BYTES ((size_t)4096)
+
+static size_t mapped_size(size_t size_bytes)
+{
+    return (size_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+static void *map_block(size_t size_bytes)
+{
+    if (size_bytes > SIZE_MAX - PAGE_BYTES)
+        return NULL;
+    void *ptr = mmap(NULL, mapped_size(size_bytes), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (ptr == MAP_FAILED)
+        return NULL;
+    (void)madvise(ptr, mapped_size(size_bytes), MADV_HUGEPAGE);
+    return ptr;
+}
+
+static void *default_allocate(void *ctx, size_t size_bytes)
+{
+    (void)ctx;
+    return size_bytes >= LARGE_BYTES ? map_block(size_bytes) : malloc(size_bytes);
+}
+
+static void default_release(void *ctx, void *ptr, size_t size_bytes)
+{
+    (void)ctx;
+    if (size_bytes >= LARGE_BYTES)
+        (void)munmap(ptr, mapped_size(size_bytes));
+    else
+        free(ptr);
+}
+
+static void *remap_block(void *ptr, size_t old_bytes, size_t new_bytes)
+{
+    if (new_bytes > SIZE_MAX - PAGE_BYTES)
+        return NULL;
+    void *moved = mremap(ptr, mapped_size(old_bytes), mapped_size(new_bytes), MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED)
+        return NULL;
+    (void)madvise(moved, mapped_size(new_bytes), MADV_HUGEPAGE);
+    return moved;
+}
+
+static void *default_reallocate(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes)
+{
+    if (old_bytes < LARGE_BYTES && new_bytes < LARGE_BYTES)
+        return realloc(ptr, new_bytes);
+    if (old_bytes >= LARGE_BYTES && new_bytes >= LARGE_BYTES)
+        return remap_block(ptr, old_bytes, new_bytes);
+
+    void *moved = default_allocate(ctx, new_bytes);
+    if (moved == NULL)
+        return NULL;
+    memcpy(moved, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);
+    default_release(ctx, ptr, old_bytes);
+    return moved;
+}
+
+struct marey_alloc marey__alloc_default(void)
+{
+    return (struct marey_alloc){
+        .allocate = default_allocate,
+        .reallocate = default_reallocate,
+        .release = default_release,
+    };
+}
+
+struct marey_alloc marey__alloc_or_default(const struct marey_alloc *alloc)
+{
+    return alloc != NULL ? *alloc : marey__alloc_default();
+}
+
+/* An allocator may answer 0 bytes with NULL, which would look like failure. */
+static size_t at_least_one(size_t size_bytes)
+{
+    return size_bytes > 0 ? size_bytes : 1;
+}
+
+void *marey__alloc(const struct marey_alloc *alloc, size_t n, size_t size_bytes)
+{
+    size_t total = 0;
+    if (!marey__size_mul(n, size_bytes, &total))
+        return NULL;
+    return alloc->allocate(alloc->ctx, at_least_one(total));
+}
+
+void *marey__alloc_zero(const struct marey_alloc *alloc, size_t n, size_t size_bytes)
+{
+    void *ptr = marey__alloc(alloc, n, size_bytes);
+    if (ptr != NULL)
+        memset(ptr, 0, n * size_bytes);
+    return ptr;
+}
+
+void *marey__realloc(const struct marey_alloc *alloc, void *ptr, size_t old_n, size_t new_n,
+                     size_t size_bytes)
+{
+    if (ptr == NULL)
+        return marey__alloc(alloc, new_n, size_bytes);
+    size_t total = 0;
+    if (!marey__size_mul(new_n, size_bytes, &total))
+        return NULL;
+    return alloc->reallocate(alloc->ctx, ptr, at_least_one(old_n * size_bytes),
+                             at_least_one(total));
+}
+
+void marey__dealloc(const struct marey_alloc *alloc, void *ptr, size_t n, size_t size_bytes)
+{
+    if (ptr != NULL)
+        alloc->release(alloc->ctx, ptr, at_least_one(n * size_bytes));
+}
+
+bool marey__grow(const struct marey_alloc *alloc, void **ptr, size_t *capacity, size_t need,
+                 size_t size_bytes)
+{
+    if (need <= *capacity)
+        return true;
+    size_t grown = *capacity < 16 ? 16 : *capacity;
+    while (grown < need) {
+        if (grown > SIZE_MAX / 2)
+            return false;
+        grown *= 2;
+    }
+    void *moved = marey__realloc(alloc, *ptr, *capacity, grown, size_bytes);
+    if (moved == NULL)
+        return false;
+    *ptr = moved;
+    *capacity = grown;
+    return true;
+}
+
+bool marey__size_add(size_t a, size_t b, size_t *sum)
+{
+    return !__builtin_add_overflow(a, b, sum);
+}
+
+bool marey__size_mul(size_t a, size_t b, size_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
