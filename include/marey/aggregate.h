@@ -52,6 +52,7 @@ struct marey_average {
     uint64_t n_timed;     /* calls of known duration: what mean and percentiles are of */
     int64_t self_ns;      /* device operations: their sum */
     int64_t total_ns;     /* recursion counted once; device operations: their sum */
+    int64_t sum_ns;       /* of all n_timed durations, nested calls too: mean = sum_ns / n_timed */
     int64_t min_ns;
     int64_t max_ns;
     int64_t p50_ns;       /* nearest rank; MAREY_UNKNOWN unless asked for */
@@ -68,6 +69,11 @@ MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_averages_new(struct marey_trace *trace, const struct marey_averages_options *options,
                    struct marey_averages **averages, struct marey_error *err);
 MAREY_API void marey_averages_free(struct marey_averages *averages);
+
+/* The trace they are of, and the options they were made with. */
+MAREY_API struct marey_trace *marey_averages_trace(const struct marey_averages *averages);
+MAREY_API struct marey_averages_options
+marey_averages_get_options(const struct marey_averages *averages);
 
 /* \shape rows[n]: host rows, then device rows; each in the default order (self device
  *        time if there is any, else self time, descending; ties by name, start, track) */

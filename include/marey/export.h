@@ -23,7 +23,8 @@
 extern "C" {
 #endif
 
-/* Text in memory, made by the functions here. All zero is empty. */
+/* Text in memory, made by the functions here. All zero is empty. What it holds already is
+ * replaced and its memory is used again; an alloc given beforehand is kept. */
 struct marey_text {
     char *ptr; /* len bytes and a terminating zero */
     size_t len;
@@ -58,9 +59,11 @@ struct marey_table_options {
     size_t size;
     enum marey_table_format format;
     enum marey_table_layout layout;
-    const char *sort;     /* torch's sort_by, or a column's name; NULL: the default order */
-    int64_t limit;        /* rows of a block; 0 means the default (40), -1 all */
-    const char *columns;  /* names separated by commas, "all"; NULL: those that fit 120 */
+    const char *sort;     /* torch's sort_by, or a column's name; NULL: the default order.
+                             Numbers go down, texts up; "+key" goes up, "-key" down */
+    int64_t limit;        /* rows of a block; 0: 40 in text, all in csv and json; -1: all */
+    const char *columns;  /* names separated by commas, "all"; NULL: those that fit 120,
+                             in csv and json all */
     const char *header;   /* a line above the table; NULL: none */
     enum marey_time_unit time_unit;
     uint32_t name_width;
@@ -118,20 +121,25 @@ struct marey_chrome_options {
     size_t size;
     bool overwrite; /* else an existing file is MAREY_IO with a remedy */
     int compression; /* gzip level 1..9 for paths that end in .gz; 0: the default (1) */
+    bool omit_args;  /* leave args out: quicker and smaller, and no longer the same trace */
 };
 
-/* Writes Chrome JSON in Kineto's schema; gzip if path ends in ".gz".
- * Reading it again gives the same trace.
- * \fails MAREY_IO (nothing is left behind), MAREY_NOMEM, what decoding args fails with */
+/* Writes Chrome JSON in Kineto's schema; gzip if path ends in ".gz". options may be NULL.
+ * Reading it again gives the same trace. Records that the model does not hold (unknown
+ * phases, ends without a begin) are counted in the head's member "mareyLeftOut".
+ * \fails MAREY_UNSUPPORTED for a trace of several sources (the format holds one),
+ *        MAREY_IO (nothing is left behind, an old file is as it was), MAREY_NOMEM,
+ *        what decoding args fails with */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_export_chrome(struct marey_trace *trace, const char *path,
                     const struct marey_chrome_options *options, struct marey_error *err);
 
-/* The same as text in memory.
+/* The same as text in memory. options may be NULL; those about files mean nothing.
+ * \fails as above; *text is untouched then, or empty if it held memory before
  * \cost the whole file in memory */
 MAREY_API MAREY_MUST_CHECK enum marey_status
-marey_export_chrome_text(struct marey_trace *trace, struct marey_text *text,
-                         struct marey_error *err);
+marey_export_chrome_text(struct marey_trace *trace, const struct marey_chrome_options *options,
+                         struct marey_text *text, struct marey_error *err);
 
 #ifdef __cplusplus
 }
