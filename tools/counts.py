@@ -1,0 +1,89 @@
+"""Counts of test cases, from Meson's testlog.json and pytest's JUnit file."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+TAP_LINE = re.compile(r"^(not )?ok\b.*?(# *skip)?", re.IGNORECASE)
+TAP_SKIP = re.compile(r"# *skip", re.IGNORECASE)
+
+
+@dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
+        )
+
+    def closing_line(self) -> str:
+        line = f"{self.passed} passed, {self.failed} failed"
+        return f"{line}, {self.skipped} skipped" if self.skipped else line
+
+
+PASSED = Counts(passed=1)
+FAILED = Counts(failed=1)
+SKIPPED = Counts(skipped=1)
+
+
+def of_junit(path: Path) -> Counts:
+    """Counts of a JUnit file; an error while collecting is a failed case."""
+    counts = Counts()
+    for case in ElementTree.parse(path).iter("testcase"):
+        tags = {child.tag for child in case}
+        if tags & {"failure", "error"}:
+            counts += FAILED
+        elif "skipped" in tags:
+            counts += SKIPPED
+        else:
+            counts += PASSED
+    return counts
+
+
+def of_tap(text: str) -> Counts:
+    counts = Counts()
+    for line in text.splitlines():
+        if not TAP_LINE.match(line):
+            continue
+        if TAP_SKIP.search(line):
+            counts += SKIPPED
+        elif line.startswith("not"):
+            counts += FAILED
+        else:
+            counts += PASSED
+    return counts
+
+
+def of_record(record: dict, since: float) -> Counts:
+    """Counts of one test of testlog.json: its cases if it tells them, else itself."""
+    is_good = record["result"] in ("OK", "EXPECTEDFAIL")
+    counts = of_tap(record.get("stdout", ""))
+    junit = record.get("env", {}).get("MAREY_JUNIT")
+    if junit and Path(junit).exists() and Path(junit).stat().st_mtime >= since:
+        counts = of_junit(Path(junit))
+    if counts == Counts():
+        if record["result"] == "SKIP":
+            return SKIPPED
+        return PASSED if is_good else FAILED
+    if not is_good and record["result"] != "SKIP" and counts.failed == 0:
+        counts += FAILED  # it crashed after its last case
+    return counts
+
+
+def of_testlog(path: Path, since: float) -> tuple[Counts, list[dict]]:
+    """Sum over testlog.json, and the records that are not good."""
+    counts, bad = Counts(), []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        own = of_record(record, since)
+        counts += own
+        if own.failed:
+            bad.append(record)
+    return counts, bad
