@@ -1,0 +1,115 @@
+/*
+ * cmd_convert.c - `marey convert`: a trace in another form.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include <marey/export.h>
+
+#include "command.h"
+#include "input.h"
+#include "message.h"
+#include "output.h"
+
+struct convert_settings {
+    bool overwrite;
+    bool omit_args;
+    struct number compression;
+};
+
+static enum cli_exit write_to_standard_output(struct marey_trace *trace,
+                                              const struct convert_settings *convert)
+{
+    const struct marey_chrome_options options = {
+        .size = sizeof options,
+        .omit_args = convert->omit_args,
+    };
+    struct marey_error err = {.message = "cannot convert the trace"};
+    struct marey_text text = {0};
+    enum cli_exit result = CLI_FAILED;
+
+    if (marey_export_chrome_text(trace, &options, &text, &err) == MAREY_OK)
+        result = output_write(NULL, false, text.ptr, text.len);
+    else
+        message_print("%s", err.message);
+    marey_text_release(&text);
+    return result;
+}
+
+static enum cli_exit write_to_file(struct marey_trace *trace, const char *path,
+                                   const struct convert_settings *convert)
+{
+    const struct marey_chrome_options options = {
+        .size = sizeof options,
+        .overwrite = convert->overwrite,
+        .omit_args = convert->omit_args,
+        .compression = (int)convert->compression.value,
+    };
+    struct marey_error err = {.message = "cannot convert the trace"};
+
+    if (marey_export_chrome(trace, path, &options, &err) == MAREY_OK)
+        return CLI_DONE;
+    message_print("%s", err.message);
+    return CLI_FAILED;
+}
+
+static enum cli_exit run_convert(const void *settings, size_t n_operands, char **operands)
+{
+    const struct convert_settings *convert = settings;
+    const char *path = operands[n_operands - 1];
+    struct marey_trace *trace = NULL;
+
+    if (convert->compression.value > 9) {
+        usage_error(&command_convert, "option '--level' wants 1 to 9");
+        return CLI_USAGE;
+    }
+    /* Asked before the work; the library asks again when it takes the name. */
+    if (!convert->overwrite && strcmp(path, "-") != 0 && access(path, F_OK) == 0) {
+        message_print("cannot write '%s': file exists, use --force to overwrite it", path);
+        return CLI_FAILED;
+    }
+    enum cli_exit result = input_load(n_operands - 1, operands, &trace);
+    if (result == CLI_DONE && strcmp(path, "-") == 0)
+        result = write_to_standard_output(trace, convert);
+    else if (result == CLI_DONE)
+        result = write_to_file(trace, path, convert);
+    marey_trace_free(trace);
+    return result;
+}
+
+static const struct option convert_options[] = {
+    {.name = "force",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct convert_settings, overwrite),
+     .help = "overwrite OUT if it exists"},
+    {.name = "omit-args",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct convert_settings, omit_args),
+     .help = "leave out the args of all records: smaller, and no longer the same trace"},
+    {.name = "level",
+     .argument = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof(struct convert_settings, compression),
+     .min = 1,
+     .help = "compress .gz with level N, 1 (fast, default) to 9 (small)"},
+    {0},
+};
+
+const struct command command_convert = {
+    .name = "convert",
+    .summary = "write a trace as Chrome JSON",
+    .operands = "IN OUT",
+    .description =
+        "Reads a trace and writes it as Chrome JSON in Kineto's schema, which chrome://tracing, "
+        "Perfetto and other readers of PyTorch traces open. OUT is compressed if its name ends in "
+        ".gz; - is standard output. OUT appears complete or not at all.\n\n"
+        "IN is a file or - for standard input.",
+    .examples =
+        "marey convert trace.json trace.json.gz\tcompress a trace\n"
+        "zstd -dc trace.json.zst | marey convert - trace.json.gz\tfrom another compressor\n",
+    .options = convert_options,
+    .settings_bytes = sizeof(struct convert_settings),
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run_convert,
+};

@@ -1,0 +1,96 @@
+/*
+ * info.h - what `marey info` tells of a trace: gathered here, printed as text
+ * or JSON.
+ */
+#ifndef MAREY_CLI_INFO_H
+#define MAREY_CLI_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <marey/trace.h>
+
+#include "text.h"
+
+/* ProfilerStep# annotations of one source. */
+struct info_steps {
+    uint64_t n;
+    int64_t first; /* numbers behind the '#' */
+    int64_t last;
+    uint64_t n_timed; /* steps of known duration: what the sum is of */
+    int64_t sum_ns;
+};
+
+/* Which program may have written a source: what its head and tail give away. */
+struct info_producer {
+    const char *format; /* static text */
+    const char *since;  /* dates of Kineto as "2024-11", NULL if open */
+    const char *until;
+    const char *torch; /* static text, NULL if nothing can be said */
+};
+
+struct info_source {
+    const struct marey_source *source;
+    int64_t stored_bytes; /* of the file as it lies there, MAREY_UNKNOWN for a pipe */
+    struct info_steps steps;
+    struct info_producer producer;
+};
+
+struct info_count {
+    uint64_t n_slices;
+    uint64_t n_instants;
+    uint64_t n_counters;
+};
+
+/* Borrows from the trace. */
+struct info {
+    struct marey_trace *trace;
+    struct info_source *sources;
+    size_t n_sources;
+    const struct marey_track *tracks;
+    size_t n_tracks;
+    const struct marey_category *categories;
+    size_t n_categories;
+    struct info_count *counts; /* [n_categories] */
+    uint64_t *n_label_flows;   /* [n of flow labels] */
+    uint64_t n_threads;
+    uint64_t n_streams;
+    uint64_t n_devices; /* devices that have a stream here */
+    int64_t start_ns;   /* of the earliest slice or instant; MAREY_UNKNOWN if none */
+    int64_t end_ns;
+    struct marey_ledger ledger;
+};
+
+/* \fails MAREY_NOMEM
+ * \owns fills *info, released by info_release */
+MAREY_MUST_CHECK enum marey_status info_collect(struct marey_trace *trace, struct info *info,
+                                                struct marey_error *err);
+void info_release(struct info *info);
+
+/* The value of a head or tail member of one source, {NULL, 0} if it has none. */
+struct marey_str info_meta(const struct info *info, uint32_t source_idx, const char *key);
+
+void info_as_text(const struct info *info, struct text *text);
+void info_as_json(const struct info *info, struct text *text);
+
+/* Flags that torch writes of what was recorded; NULL ends the list. */
+struct info_flag {
+    const char *key;
+    const char *word;
+};
+extern const struct info_flag info_flags[];
+
+/* ---- devices of a head ------------------------------------------------------- */
+
+struct info_device {
+    struct marey_str name; /* JSON string */
+    int64_t id;
+    int64_t n_multiprocessors;
+    int64_t memory_bytes;
+};
+
+/* Takes the next device of a source; `rest` starts as info_devices. */
+struct marey_str info_devices(const struct info *info, uint32_t source_idx);
+bool info_next_device(struct marey_str *rest, struct info_device *device);
+
+#endif

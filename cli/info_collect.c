@@ -1,0 +1,239 @@
+/*
+ * info_collect.c - counts what is in a trace, in one pass over its columns.
+ */
+#include "info.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "json.h"
+
+const struct info_flag info_flags[] = {{"record_shapes", "shapes"}, {"profile_memory", "memory"},
+                                       {"with_stack", "stack"},     {"with_modules", "modules"},
+                                       {"with_flops", "flops"},     {NULL, NULL}};
+
+/* Place of a member among those of all heads and tails; SIZE_MAX if it is not there. */
+static size_t meta_place(const struct info *info, uint32_t source_idx, const char *key)
+{
+    const size_t key_len = strlen(key);
+    size_t n = 0;
+    const struct marey_meta *metas = marey_trace_metas(info->trace, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct marey_str name = marey_trace_string(info->trace, metas[i].key_id);
+        if (metas[i].source_idx == source_idx && name.len == key_len &&
+            memcmp(name.ptr, key, key_len) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+struct marey_str info_meta(const struct info *info, uint32_t source_idx, const char *key)
+{
+    size_t n = 0;
+    const struct marey_meta *metas = marey_trace_metas(info->trace, &n);
+    const size_t i = meta_place(info, source_idx, key);
+
+    if (i >= n)
+        return (struct marey_str){NULL, 0};
+    return marey_trace_string(info->trace, metas[i].json_id);
+}
+
+/* ---- devices --------------------------------------------------------------------- */
+
+struct marey_str info_devices(const struct info *info, uint32_t source_idx)
+{
+    const struct marey_str devices = info_meta(info, source_idx, "deviceProperties");
+
+    /* The name that Kineto used until the middle of 2021. */
+    return devices.ptr ? devices : info_meta(info, source_idx, "computeProperties");
+}
+
+bool info_next_device(struct marey_str *rest, struct info_device *device)
+{
+    struct marey_str element;
+
+    if (!json_next_element(rest, &element))
+        return false;
+    device->name = json_member(element, "name");
+    device->id = json_integer(json_member(element, "id"));
+    device->n_multiprocessors = json_integer(json_member(element, "numSms"));
+    device->memory_bytes = json_integer(json_member(element, "totalGlobalMem"));
+    return true;
+}
+
+/* ---- who wrote it ------------------------------------------------------------------ */
+
+static bool has_meta(const struct info *info, uint32_t source_idx, const char *key)
+{
+    return info_meta(info, source_idx, key).ptr != NULL;
+}
+
+/* Whether displayTimeUnit stands before traceName, the last member: it did not
+ * before 2025-03. */
+static bool has_unit_in_head(const struct info *info, uint32_t source_idx)
+{
+    return meta_place(info, source_idx, "displayTimeUnit") <
+           meta_place(info, source_idx, "traceName");
+}
+
+/* What the members of Kineto's head date it by, newest first:
+ * host_name is always written since 2026-03 (before, a user may have added one, but then
+ * displayTimeUnit stood after the events or no trace_id was there), trace_id since 2024-11,
+ * the versions of CUPTI since 2024-09, baseTimeNanoseconds since 2024-05. */
+static struct info_producer guess_producer(const struct info *info, uint32_t source_idx)
+{
+    const struct info_producer unknown = {"Chrome JSON", NULL, NULL, NULL};
+
+    if (has_meta(info, source_idx, "computeProperties"))
+        return (struct info_producer){"Kineto JSON", NULL, "2021-06", "torch 1.8 or 1.9"};
+    if (!has_meta(info, source_idx, "schemaVersion") &&
+        !has_meta(info, source_idx, "deviceProperties"))
+        return unknown;
+    if (has_meta(info, source_idx, "host_name") && has_unit_in_head(info, source_idx))
+        return (struct info_producer){"Kineto JSON", "2026-03", NULL, "torch 2.12 or later"};
+    if (has_meta(info, source_idx, "trace_id"))
+        return (struct info_producer){"Kineto JSON", "2024-11", "2026-03", "torch 2.6 to 2.12"};
+    if (has_meta(info, source_idx, "cupti_version"))
+        return (struct info_producer){"Kineto JSON", "2024-09", "2024-11", "torch 2.5 or 2.6"};
+    if (has_meta(info, source_idx, "baseTimeNanoseconds"))
+        return (struct info_producer){"Kineto JSON", "2024-05", "2024-11", "torch 2.4 to 2.6"};
+    return (struct info_producer){"Kineto JSON", NULL, "2024-05", "torch 2.4 or older"};
+}
+
+/* ---- counting ------------------------------------------------------------------------ */
+
+static void widen_window(struct info *info, int64_t start_ns, int64_t end_ns)
+{
+    if (info->start_ns == MAREY_UNKNOWN || start_ns < info->start_ns)
+        info->start_ns = start_ns;
+    if (info->end_ns == MAREY_UNKNOWN || end_ns > info->end_ns)
+        info->end_ns = end_ns;
+}
+
+/* The number of "ProfilerStep#12", MAREY_UNKNOWN for any other name. */
+static int64_t step_number(struct marey_str name)
+{
+    static const char prefix[] = "ProfilerStep#";
+    const size_t prefix_len = sizeof prefix - 1;
+
+    if (name.len <= prefix_len || memcmp(name.ptr, prefix, prefix_len) != 0)
+        return MAREY_UNKNOWN;
+    return json_integer((struct marey_str){name.ptr + prefix_len, name.len - prefix_len});
+}
+
+static void count_step(struct info_steps *steps, int64_t number, int64_t dur_ns)
+{
+    if (steps->n == 0 || number < steps->first)
+        steps->first = number;
+    if (steps->n == 0 || number > steps->last)
+        steps->last = number;
+    steps->n++;
+    if (dur_ns != MAREY_UNKNOWN) {
+        steps->n_timed++;
+        steps->sum_ns += dur_ns;
+    }
+}
+
+static void count_slices_of(struct info *info, const struct marey_track *track)
+{
+    const struct marey_slices slices = marey_trace_slices(info->trace);
+    struct info_steps *steps = &info->sources[track->source_idx].steps;
+
+    for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+        const int64_t dur_ns = slices.dur_ns[i] == MAREY_UNKNOWN ? 0 : slices.dur_ns[i];
+
+        info->counts[slices.cat_id[i]].n_slices++;
+        widen_window(info, slices.start_ns[i], slices.start_ns[i] + dur_ns);
+        if (track->kind != MAREY_TRACK_THREAD)
+            continue;
+        const int64_t number = step_number(marey_trace_string(info->trace, slices.name_id[i]));
+        if (number != MAREY_UNKNOWN)
+            count_step(steps, number, slices.dur_ns[i]);
+    }
+}
+
+static void count_tracks(struct info *info)
+{
+    const struct marey_track *before = NULL;
+
+    for (size_t i = 0; i < info->n_tracks; i++) {
+        const struct marey_track *track = &info->tracks[i];
+
+        count_slices_of(info, track);
+        if (track->kind == MAREY_TRACK_THREAD)
+            info->n_threads++;
+        if (track->kind != MAREY_TRACK_STREAM)
+            continue;
+        info->n_streams++;
+        /* Tracks are ordered by source, process and device. */
+        if (!before || before->source_idx != track->source_idx || before->device != track->device)
+            info->n_devices++;
+        before = track;
+    }
+}
+
+static void count_points(struct info *info)
+{
+    const struct marey_instants instants = marey_trace_instants(info->trace);
+    const struct marey_counters counters = marey_trace_counters(info->trace);
+    const struct marey_flows flows = marey_trace_flows(info->trace);
+
+    for (size_t i = 0; i < instants.n; i++) {
+        info->counts[instants.cat_id[i]].n_instants++;
+        widen_window(info, instants.ts_ns[i], instants.ts_ns[i]);
+    }
+    for (size_t i = 0; i < counters.n; i++)
+        info->counts[counters.cat_id[i]].n_counters++;
+    for (size_t i = 0; i < flows.n; i++)
+        info->n_label_flows[flows.label_idx[i]]++;
+}
+
+/* ---- sources ------------------------------------------------------------------------- */
+
+static int64_t stored_bytes(const struct info *info, const struct marey_source *source)
+{
+    const struct marey_str path = marey_trace_string(info->trace, source->path_id);
+    char *name = strndup(path.ptr ? path.ptr : "", path.len);
+    struct stat st;
+    int64_t bytes = MAREY_UNKNOWN;
+
+    if (name && strcmp(name, "-") != 0 && stat(name, &st) == 0 && S_ISREG(st.st_mode))
+        bytes = st.st_size;
+    free(name);
+    return bytes;
+}
+
+enum marey_status info_collect(struct marey_trace *trace, struct info *info,
+                               struct marey_error *err)
+{
+    size_t n_labels = 0;
+
+    *info = (struct info){.trace = trace, .start_ns = MAREY_UNKNOWN, .end_ns = MAREY_UNKNOWN};
+    const struct marey_source *sources = marey_trace_sources(trace, &info->n_sources);
+    info->tracks = marey_trace_tracks(trace, &info->n_tracks);
+    info->categories = marey_trace_categories(trace, &info->n_categories);
+    marey_trace_flow_labels(trace, &n_labels);
+    info->counts = calloc(info->n_categories + 1, sizeof *info->counts);
+    info->sources = calloc(info->n_sources + 1, sizeof *info->sources);
+    info->n_label_flows = calloc(n_labels + 1, sizeof *info->n_label_flows);
+    if (!info->counts || !info->sources || !info->n_label_flows)
+        return MAREY_NOMEM;
+
+    for (size_t i = 0; i < info->n_sources; i++) {
+        info->sources[i].source = &sources[i];
+        info->sources[i].stored_bytes = stored_bytes(info, &sources[i]);
+        info->sources[i].producer = guess_producer(info, (uint32_t)i);
+    }
+    count_tracks(info);
+    count_points(info);
+    return marey_trace_ledger(trace, &info->ledger, err);
+}
+
+void info_release(struct info *info)
+{
+    free(info->n_label_flows);
+    free(info->sources);
+    free(info->counts);
+}

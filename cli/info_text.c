@@ -1,0 +1,359 @@
+/*
+ * info_text.c - `marey info` for people: one line a fact, the important first.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "info.h"
+#include "json.h"
+
+#define LABEL_COLUMNS 13
+
+/* Lines of a list before the rest is only counted. */
+#define MAX_LINES 16
+
+static void add_label(struct text *text, const char *label)
+{
+    text_add(text, "%-*s", LABEL_COLUMNS, label);
+}
+
+static void end_line(struct text *text)
+{
+    text_add(text, "\n");
+}
+
+static void add_string(struct text *text, const struct info *info, uint32_t string_id)
+{
+    text_add_name(text, marey_trace_string(info->trace, string_id));
+}
+
+static void add_more(struct text *text, size_t n_left)
+{
+    add_label(text, "");
+    text_add(text, "and %zu more\n", n_left);
+}
+
+/* ---- files ------------------------------------------------------------------------ */
+
+static void add_sizes(struct text *text, const struct info_source *source)
+{
+    text_add_bytes_size(text, source->source->size_bytes);
+    text_add(text, " of JSON");
+    if (source->source->is_gzip && source->stored_bytes != MAREY_UNKNOWN) {
+        text_add(text, ", ");
+        text_add_bytes_size(text, (uint64_t)source->stored_bytes);
+        text_add(text, " compressed");
+    }
+}
+
+static void add_rank(struct text *text, const struct marey_source *source)
+{
+    text_add(text, "rank %" PRId64, source->rank);
+    if (source->world_size != MAREY_UNKNOWN)
+        text_add(text, " of %" PRId64, source->world_size);
+    if (source->rank_is_assumed)
+        text_add(text, " (assumed, the file does not say)");
+}
+
+static void add_producer(struct text *text, const struct info_producer *producer)
+{
+    text_add(text, "%s", producer->format);
+    if (!producer->torch) {
+        text_add(text, ", program unknown");
+        return;
+    }
+    if (producer->since && producer->until)
+        text_add(text, " of %s to %s", producer->since, producer->until);
+    else if (producer->since)
+        text_add(text, " of %s or later", producer->since);
+    else
+        text_add(text, " of %s or earlier", producer->until);
+    text_add(text, ", so %s (a guess)", producer->torch);
+}
+
+static void add_recorded(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    const char *separator = "";
+
+    for (const struct info_flag *f = info_flags; f->key; f++) {
+        if (json_integer(info_meta(info, source_idx, f->key)) == 1) {
+            text_add(text, "%s%s", separator, f->word);
+            separator = ", ";
+        }
+    }
+    if (!*separator)
+        text_add(text, "no flag is set");
+}
+
+static void add_devices(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    struct marey_str rest = info_devices(info, source_idx);
+    struct info_device device;
+    size_t n = 0;
+
+    while (info_next_device(&rest, &device)) {
+        struct text name = {0};
+
+        add_label(text, n++ == 0 ? "  devices" : "");
+        json_add_string(&name, device.name);
+        text_add(text, "%" PRId64 ": ", device.id == MAREY_UNKNOWN ? 0 : device.id);
+        text_add_name(text, (struct marey_str){name.ptr, name.len});
+        text_release(&name);
+        if (device.n_multiprocessors != MAREY_UNKNOWN)
+            text_add(text, ", %" PRId64 " multiprocessors", device.n_multiprocessors);
+        if (device.memory_bytes != MAREY_UNKNOWN) {
+            text_add(text, ", ");
+            text_add_bytes_size(text, (uint64_t)device.memory_bytes);
+        }
+        end_line(text);
+    }
+}
+
+static void add_steps(struct text *text, const struct info_steps *steps)
+{
+    if (steps->n == 0) {
+        text_add(text, "none (no ProfilerStep# annotation)");
+        return;
+    }
+    text_add(text, "%" PRIu64 ": ProfilerStep#%" PRId64, steps->n, steps->first);
+    if (steps->last != steps->first)
+        text_add(text, " to #%" PRId64, steps->last);
+    if (steps->n_timed > 0) {
+        text_add(text, ", mean ");
+        text_add_duration(text, steps->sum_ns / (int64_t)steps->n_timed);
+    }
+}
+
+static void add_file(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    const struct info_source *source = &info->sources[source_idx];
+
+    add_label(text, "file");
+    add_string(text, info, source->source->path_id);
+    text_add(text, ", ");
+    add_sizes(text, source);
+    end_line(text);
+    add_label(text, "  written by");
+    add_producer(text, &source->producer);
+    end_line(text);
+    add_label(text, "  recorded");
+    add_recorded(text, info, source_idx);
+    end_line(text);
+    add_label(text, "  rank");
+    add_rank(text, source->source);
+    end_line(text);
+    add_devices(text, info, source_idx);
+    add_label(text, "  records");
+    text_add(text, "%" PRIu64 ", %" PRIu64 " of them metadata\n", source->source->n_records,
+             source->source->n_metadata);
+    add_label(text, "  steps");
+    add_steps(text, &source->steps);
+    end_line(text);
+}
+
+/* ---- the window --------------------------------------------------------------------- */
+
+static void add_utc(struct text *text, int64_t ns)
+{
+    const int64_t second_ns = 1000000000;
+    const time_t seconds = (time_t)(ns / second_ns);
+    struct tm tm;
+    char date[32] = "";
+
+    if (ns < 0 || !gmtime_r(&seconds, &tm))
+        return;
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &tm);
+    text_add(text, ", from %s.%09" PRId64 " UTC", date, ns % second_ns);
+}
+
+static void add_window(struct text *text, const struct info *info)
+{
+    bool all_have_base = info->n_sources > 0;
+
+    for (size_t i = 0; i < info->n_sources; i++)
+        all_have_base = all_have_base && info->sources[i].source->base_ns != 0;
+    add_label(text, "window");
+    if (info->start_ns == MAREY_UNKNOWN) {
+        text_add(text, "empty: no slice and no instant\n");
+        return;
+    }
+    text_add_duration(text, info->end_ns - info->start_ns);
+    if (all_have_base)
+        add_utc(text, info->start_ns);
+    end_line(text);
+}
+
+/* ---- tracks, categories, flows --------------------------------------------------------- */
+
+static void add_track(struct text *text, const struct info *info, const struct marey_track *track)
+{
+    static const char *const kinds[] = {"thread", "stream", "notes", "syncs"};
+
+    add_label(text, "");
+    if (info->n_sources > 1)
+        text_add(text, "rank %" PRId64 ", ", info->sources[track->source_idx].source->rank);
+    text_add(text, "%s ", kinds[track->kind]);
+    if (track->kind == MAREY_TRACK_THREAD) {
+        add_string(text, info, track->process_id);
+        text_add(text, "/");
+        add_string(text, info, track->thread_id);
+        if (track->thread_name_id != MAREY_NONE) {
+            text_add(text, " \"");
+            add_string(text, info, track->thread_name_id);
+            text_add(text, "\"");
+        }
+    } else {
+        text_add_json_number(text, track->stream);
+        text_add(text, " of device ");
+        text_add_json_number(text, track->device);
+    }
+    text_add(text, ": %" PRIu32 " slices", track->n_slices);
+    if (track->n_crossings > 0)
+        text_add(text, ", %" PRIu32 " cross their parent", track->n_crossings);
+    end_line(text);
+}
+
+static void add_tracks(struct text *text, const struct info *info)
+{
+    size_t n_shown = 0;
+    size_t n_with_slices = 0;
+
+    add_label(text, "tracks");
+    text_add(text, "%" PRIu64 " threads, %" PRIu64 " streams on %" PRIu64 " devices\n",
+             info->n_threads, info->n_streams, info->n_devices);
+    for (size_t i = 0; i < info->n_tracks; i++) {
+        if (info->tracks[i].n_slices == 0)
+            continue;
+        if (n_with_slices++ < MAX_LINES) {
+            add_track(text, info, &info->tracks[i]);
+            n_shown++;
+        }
+    }
+    if (n_with_slices > n_shown)
+        add_more(text, n_with_slices - n_shown);
+}
+
+static void add_count(struct text *text, const char **separator, uint64_t n, const char *what)
+{
+    if (n == 0)
+        return;
+    text_add(text, "%s%" PRIu64 " %s", *separator, n, what);
+    *separator = ", ";
+}
+
+static void add_categories(struct text *text, const struct info *info)
+{
+    const char *label = "categories";
+
+    for (size_t i = 0; i < info->n_categories; i++) {
+        const struct info_count *count = &info->counts[i];
+        const struct marey_category *category = &info->categories[i];
+        const char *separator = "";
+
+        if (count->n_slices + count->n_instants + count->n_counters == 0)
+            continue;
+        add_label(text, label);
+        label = "";
+        if (category->name_id == MAREY_NONE)
+            text_add(text, "(none)");
+        else
+            add_string(text, info, category->name_id);
+        text_add(text, " (%s): ", marey_kind_name(category->kind));
+        add_count(text, &separator, count->n_slices, "slices");
+        add_count(text, &separator, count->n_instants, "instants");
+        add_count(text, &separator, count->n_counters, "counter records");
+        end_line(text);
+    }
+}
+
+static void add_flows(struct text *text, const struct info *info)
+{
+    size_t n_labels = 0;
+    size_t n_spans = 0;
+    const struct marey_flow_label *labels = marey_trace_flow_labels(info->trace, &n_labels);
+
+    for (size_t i = 0; i < n_labels; i++) {
+        add_label(text, i == 0 ? "flows" : "");
+        add_string(text, info, labels[i].name_id);
+        text_add(text, ": %" PRIu64 " ends\n", info->n_label_flows[i]);
+    }
+    marey_trace_async_spans(info->trace, &n_spans);
+    if (n_spans > 0) {
+        add_label(text, "async spans");
+        text_add(text, "%zu\n", n_spans);
+    }
+}
+
+/* ---- metadata, ledger, memory -------------------------------------------------------------- */
+
+/* Keys of all heads and tails, each once: values may hold what is nobody's business. */
+static void add_meta_keys(struct text *text, const struct info *info)
+{
+    size_t n = 0;
+    const struct marey_meta *metas = marey_trace_metas(info->trace, &n);
+    struct text keys = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        bool is_new = true;
+        for (size_t j = 0; j < i && is_new; j++)
+            is_new = metas[j].key_id != metas[i].key_id;
+        if (is_new) {
+            text_add(&keys, " ");
+            add_string(&keys, info, metas[i].key_id);
+        }
+    }
+    add_label(text, "metadata");
+    if (keys.is_broken)
+        text->is_broken = true;
+    text_add_wrapped(text, keys.ptr ? keys.ptr + 1 : "none", LABEL_COLUMNS, LABEL_COLUMNS, 88);
+    text_release(&keys);
+}
+
+static void add_ledger(struct text *text, const struct info *info)
+{
+    static const char *const maps[] = {"set aside", "repaired", "finding", "note"};
+    const struct marey_ledger *ledger = &info->ledger;
+
+    add_label(text, "ledger");
+    text_add(text, "%" PRIu64 " records read, %" PRIu64 " used%s\n", ledger->n_read, ledger->n_used,
+             ledger->n_rows == 0 ? ", nothing to report" : "");
+    for (size_t i = 0; i < ledger->n_rows; i++) {
+        const struct marey_ledger_row *row = &ledger->rows[i];
+        add_label(text, "");
+        text_add(text, "%s: %s, %" PRIu64 " times; ", maps[row->map], row->reason, row->count);
+        text_add(text, "%s\n", row->meaning);
+    }
+}
+
+static void add_footprint(struct text *text, const struct info *info)
+{
+    const struct marey_footprint print = marey_trace_footprint(info->trace);
+    const uint64_t all =
+        print.column_bytes + print.string_bytes + print.lazy_bytes + print.other_bytes;
+
+    add_label(text, "in memory");
+    text_add_bytes_size(text, all);
+    text_add(text, ": columns ");
+    text_add_bytes_size(text, print.column_bytes);
+    text_add(text, ", strings ");
+    text_add_bytes_size(text, print.string_bytes);
+    text_add(text, ", built later ");
+    text_add_bytes_size(text, print.lazy_bytes);
+    text_add(text, ", other ");
+    text_add_bytes_size(text, print.other_bytes);
+    end_line(text);
+}
+
+void info_as_text(const struct info *info, struct text *text)
+{
+    for (size_t i = 0; i < info->n_sources; i++)
+        add_file(text, info, (uint32_t)i);
+    add_window(text, info);
+    add_tracks(text, info);
+    add_categories(text, info);
+    add_flows(text, info);
+    add_meta_keys(text, info);
+    add_ledger(text, info);
+    add_footprint(text, info);
+}

@@ -1,0 +1,22 @@
+/*
+ * output.h - where a result goes: standard output or a file.
+ */
+#ifndef MAREY_CLI_OUTPUT_H
+#define MAREY_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "command.h"
+#include "text.h"
+
+/* Writes a whole result and checks that it got there. `path` NULL or "-" is
+ * standard output; whoever reads it may go away early, which is no error.
+ * A file appears complete under its name or not at all, and an existing one is
+ * replaced only if `overwrite`. Failures are told on standard error. */
+enum cli_exit output_write(const char *path, bool overwrite, const char *bytes, size_t len);
+
+/* The same of a text that was built; takes it, also on failure. */
+enum cli_exit output_text(const char *path, bool overwrite, struct text *text);
+
+#endif
