@@ -1,32 +1,30 @@
 /*
- * sort.c - bottom-up merge sort of 32-bit indices, with runs that are already in
- * order taken as they are.
+ * sort.c - natural merge sort of 32-bit indices.
+ *
+ * Traces come as a few long runs that are in order already (one per kind of event), so
+ * runs are found first, short ones are grown to a minimum by insertion, and neighbours
+ * are merged until one is left: n compares for sorted input, n log(runs) else.
  */
 #include "base/sort.h"
 
 #include <string.h>
 
-/* Merges [from, middle) and [middle, to) of `in` into `out`. */
-static void merge(const uint32_t *in, uint32_t *out, size_t from, size_t middle, size_t to,
-                  marey_compare_fn compare, const void *ctx)
-{
-    size_t a = from;
-    size_t b = middle;
-    for (size_t i = from; i < to; i++) {
-        if (a < middle && (b >= to || compare(ctx, in[a], in[b]) <= 0))
-            out[i] = in[a++];
-        else
-            out[i] = in[b++];
-    }
-}
+#define SHORT_RUN ((size_t)16)
 
-static void insertion(uint32_t *indices, size_t from, size_t to, marey_compare_fn compare,
-                      const void *ctx)
+struct sorter {
+    marey_compare_fn compare;
+    const void *ctx;
+    size_t *bound; /* [n_runs + 1] where runs begin, then n */
+    size_t n_runs;
+};
+
+static void insertion(const struct sorter *sorter, uint32_t *indices, size_t from, size_t sorted_to,
+                      size_t to)
 {
-    for (size_t i = from + 1; i < to; i++) {
+    for (size_t i = sorted_to; i < to; i++) {
         const uint32_t moving = indices[i];
         size_t at = i;
-        while (at > from && compare(ctx, indices[at - 1], moving) > 0) {
+        while (at > from && sorter->compare(sorter->ctx, indices[at - 1], moving) > 0) {
             indices[at] = indices[at - 1];
             at--;
         }
@@ -34,42 +32,84 @@ static void insertion(uint32_t *indices, size_t from, size_t to, marey_compare_f
     }
 }
 
-static bool is_sorted(const uint32_t *indices, size_t n, marey_compare_fn compare, const void *ctx)
+static size_t run_end(const struct sorter *sorter, const uint32_t *indices, size_t from, size_t n)
 {
-    for (size_t i = 1; i < n; i++)
-        if (compare(ctx, indices[i - 1], indices[i]) > 0)
-            return false;
-    return true;
+    size_t to = from + 1;
+    while (to < n && sorter->compare(sorter->ctx, indices[to - 1], indices[to]) <= 0)
+        to++;
+    return to;
+}
+
+static void find_runs(struct sorter *sorter, uint32_t *indices, size_t n)
+{
+    size_t from = 0;
+    while (from < n) {
+        size_t to = run_end(sorter, indices, from, n);
+        if (to - from < SHORT_RUN && to < n) {
+            const size_t least = n - from < SHORT_RUN ? n : from + SHORT_RUN;
+            insertion(sorter, indices, from, to, least);
+            to = least;
+        }
+        sorter->bound[sorter->n_runs++] = from;
+        from = to;
+    }
+    sorter->bound[sorter->n_runs] = n;
+}
+
+/* Merges [from, middle) and [middle, to) of `in` into `out`. */
+static void merge(const struct sorter *sorter, const uint32_t *in, uint32_t *out, size_t from,
+                  size_t middle, size_t to)
+{
+    size_t a = from;
+    size_t b = middle;
+    size_t i = from;
+    while (a < middle && b < to)
+        out[i++] = sorter->compare(sorter->ctx, in[a], in[b]) <= 0 ? in[a++] : in[b++];
+    memcpy(out + i, in + a, (middle - a) * sizeof *out);
+    i += middle - a;
+    memcpy(out + i, in + b, (to - b) * sizeof *out);
+}
+
+/* Merges neighbours; the number of runs is halved. */
+static void merge_round(struct sorter *sorter, const uint32_t *in, uint32_t *out)
+{
+    size_t kept = 0;
+    for (size_t run = 0; run < sorter->n_runs; run += 2) {
+        const size_t from = sorter->bound[run];
+        const size_t middle = sorter->bound[run + 1];
+        const size_t to = run + 2 <= sorter->n_runs ? sorter->bound[run + 2] : middle;
+        merge(sorter, in, out, from, middle, to);
+        sorter->bound[kept++] = from;
+    }
+    sorter->bound[kept] = sorter->bound[sorter->n_runs];
+    sorter->n_runs = kept;
 }
 
 bool marey__sort_indices(const struct marey_alloc *alloc, uint32_t *indices, size_t n,
                          marey_compare_fn compare, const void *ctx)
 {
-    const size_t run = 16;
-    if (n < 2 || is_sorted(indices, n, compare, ctx))
-        return true;
-    for (size_t from = 0; from < n; from += run)
-        insertion(indices, from, from + run < n ? from + run : n, compare, ctx);
-    if (n <= run)
+    struct sorter sorter = {.compare = compare, .ctx = ctx};
+    if (n < 2 || run_end(&sorter, indices, 0, n) == n)
         return true;
 
+    const size_t most_runs = n / SHORT_RUN + 2;
+    sorter.bound = marey__alloc(alloc, most_runs + 1, sizeof *sorter.bound);
     uint32_t *spare = marey__alloc(alloc, n, sizeof *spare);
-    if (spare == NULL)
-        return false;
-    uint32_t *in = indices;
-    uint32_t *out = spare;
-    for (size_t width = run; width < n; width *= 2) {
-        for (size_t from = 0; from < n; from += 2 * width) {
-            const size_t middle = from + width < n ? from + width : n;
-            const size_t to = middle + width < n ? middle + width : n;
-            merge(in, out, from, middle, to, compare, ctx);
+    const bool has_room = sorter.bound != NULL && spare != NULL;
+    if (has_room) {
+        find_runs(&sorter, indices, n);
+        uint32_t *in = indices;
+        uint32_t *out = spare;
+        while (sorter.n_runs > 1) {
+            merge_round(&sorter, in, out);
+            uint32_t *swap = in;
+            in = out;
+            out = swap;
         }
-        uint32_t *swap = in;
-        in = out;
-        out = swap;
+        if (in != indices)
+            memcpy(indices, in, n * sizeof *indices);
     }
-    if (in != indices)
-        memcpy(indices, in, n * sizeof *indices);
     marey__dealloc(alloc, spare, n, sizeof *spare);
-    return true;
+    marey__dealloc(alloc, sorter.bound, most_runs + 1, sizeof *sorter.bound);
+    return has_room;
 }

@@ -122,4 +122,7 @@ MAREY_MUST_CHECK enum marey_status marey__builder_finish(struct marey_builder *b
                                                          struct marey_trace **trace,
                                                          struct marey_error *err);
 
+/* The allocator that a trace was made with; what is derived from the trace uses it too. */
+const struct marey_alloc *marey__trace_alloc(const struct marey_trace *trace);
+
 #endif

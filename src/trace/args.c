@@ -1,0 +1,247 @@
+/*
+ * args.c - args as columns, decoded when first asked for.
+ *
+ * One walk over the records in file order fills all columns asked for. Adding an arg: a
+ * row in arg_table, an enumerator in marey/trace.h, a word in the glossary.
+ */
+#include "base/error.h"
+#include "base/json.h"
+#include "base/order.h"
+#include "trace/model.h"
+
+enum arg_type { ARG_INT, ARG_TEXT };
+
+static const struct {
+    const char *key;
+    enum arg_type type;
+} arg_table[MAREY_N_ARGS] = {
+    [MAREY_ARG_EXTERNAL_ID] = {"External id", ARG_INT},
+    [MAREY_ARG_SEQUENCE] = {"Sequence number", ARG_INT},
+    [MAREY_ARG_FORWARD_THREAD] = {"Fwd thread id", ARG_INT},
+    [MAREY_ARG_EVENT_IDX] = {"Ev Idx", ARG_INT},
+    [MAREY_ARG_PYTHON_ID] = {"Python id", ARG_INT},
+    [MAREY_ARG_PYTHON_PARENT_ID] = {"Python parent id", ARG_INT},
+    [MAREY_ARG_PYTHON_MODULE_ID] = {"Python module id", ARG_INT},
+    [MAREY_ARG_INPUT_DIMS] = {"Input Dims", ARG_TEXT},
+    [MAREY_ARG_INPUT_TYPES] = {"Input type", ARG_TEXT},
+    [MAREY_ARG_INPUT_STRIDES] = {"Input Strides", ARG_TEXT},
+    [MAREY_ARG_CONCRETE_INPUTS] = {"Concrete Inputs", ARG_TEXT},
+    [MAREY_ARG_CALL_STACK] = {"Call stack", ARG_TEXT},
+    [MAREY_ARG_FINISHED] = {"finished", ARG_INT},
+    [MAREY_ARG_BYTES] = {"bytes", ARG_INT},
+};
+
+struct decoding {
+    struct marey_trace *trace;
+    const uint32_t *order; /* slice index by rank of its offset */
+    uint64_t bits;
+    int64_t *ints[MAREY_N_ARGS];
+    uint32_t *texts[MAREY_N_ARGS];
+    struct marey_intern table;
+    uint32_t first_id;
+    struct marey_textbuf scratch;
+};
+
+/* The arg of a key, MAREY_N_ARGS if it is none of ours. Old files write "external id". */
+static int find_arg(struct marey_str key)
+{
+    for (int arg = 0; arg < MAREY_N_ARGS; arg++)
+        if (marey__str_is_c(key, arg_table[arg].key))
+            return arg;
+    return marey__str_is_c(key, "external id") ? MAREY_ARG_EXTERNAL_ID : MAREY_N_ARGS;
+}
+
+/* An integer, plain or in quotes; true and false are 1 and 0. */
+static int64_t read_int(struct marey_json *json)
+{
+    struct marey_str raw = marey__json_raw(json);
+    int64_t value = MAREY_UNKNOWN;
+    if (raw.len >= 2 && raw.ptr[0] == '"')
+        raw = (struct marey_str){raw.ptr + 1, raw.len - 2};
+    if (marey__str_is_c(raw, "true"))
+        return 1;
+    if (marey__str_is_c(raw, "false"))
+        return 0;
+    return marey__decimal_scaled(raw, 0, &value) ? value : MAREY_UNKNOWN;
+}
+
+/* A string's own text, or the raw JSON of anything else, as an id of the late table. */
+static uint32_t read_text(struct decoding *decoding, struct marey_json *json)
+{
+    struct marey_str text;
+    if (marey__json_peek(json) == '"') {
+        struct marey_str raw = {0};
+        (void)marey__json_string(json, &raw);
+        marey__text_reset(&decoding->scratch);
+        marey__json_unescape(raw, &decoding->scratch);
+        text = (struct marey_str){decoding->scratch.ptr, decoding->scratch.len};
+    } else {
+        text = marey__json_raw(json);
+    }
+    if (json->failed || decoding->scratch.failed)
+        return MAREY_NONE;
+    const uint32_t id = marey__intern(&decoding->table, text);
+    return id == MAREY_NONE ? MAREY_NONE : decoding->first_id + id;
+}
+
+static enum marey_status decode_record(void *user, size_t i, struct marey_str args)
+{
+    struct decoding *decoding = user;
+    const uint32_t slice = decoding->order[i];
+    struct marey_json json = marey__json(args);
+    struct marey_str key;
+    if (!marey__json_enter(&json, '{'))
+        return MAREY_OK;
+    while (marey__json_key(&json, &key)) {
+        const int arg = find_arg(key);
+        if (arg == MAREY_N_ARGS || (decoding->bits & MAREY_ARG_BIT(arg)) == 0) {
+            marey__json_skip(&json);
+        } else if (arg_table[arg].type == ARG_INT) {
+            decoding->ints[arg][slice] = read_int(&json);
+        } else {
+            decoding->texts[arg][slice] = read_text(decoding, &json);
+            if (decoding->texts[arg][slice] == MAREY_NONE && !json.failed)
+                return MAREY_NOMEM;
+        }
+    }
+    return MAREY_OK;
+}
+
+static bool allocate_columns(struct decoding *decoding)
+{
+    const struct marey_trace *trace = decoding->trace;
+    const size_t n = trace->slices.n;
+    for (int arg = 0; arg < MAREY_N_ARGS; arg++) {
+        if ((decoding->bits & MAREY_ARG_BIT(arg)) == 0)
+            continue;
+        if (arg_table[arg].type == ARG_INT) {
+            int64_t *column = marey__alloc(&trace->alloc, n, sizeof *column);
+            decoding->ints[arg] = column;
+            if (column == NULL)
+                return false;
+            for (size_t i = 0; i < n; i++)
+                column[i] = MAREY_UNKNOWN;
+        } else {
+            uint32_t *column = marey__alloc(&trace->alloc, n, sizeof *column);
+            decoding->texts[arg] = column;
+            if (column == NULL)
+                return false;
+            for (size_t i = 0; i < n; i++)
+                column[i] = MAREY_NONE;
+        }
+    }
+    return true;
+}
+
+static enum marey_status walk(struct marey_trace *trace, const uint64_t *offsets, size_t n,
+                              marey_args_fn fn, void *user, struct marey_error *err)
+{
+    if (trace->provider.walk != NULL)
+        return trace->provider.walk(trace->provider.ctx, offsets, n, fn, user, err);
+    for (size_t i = 0; i < n; i++)
+        MAREY_TRY(fn(user, i, (struct marey_str){NULL, 0}));
+    return MAREY_OK;
+}
+
+/* Ids of late strings go on where the last table ended. */
+static uint32_t next_string_id(const struct marey_trace *trace)
+{
+    if (trace->n_late == 0)
+        return (uint32_t)trace->strings.n;
+    const struct marey_late_strings *last = &trace->late[trace->n_late - 1];
+    return last->first_id + (uint32_t)last->table.n;
+}
+
+static void publish(struct decoding *decoding)
+{
+    struct marey_trace *trace = decoding->trace;
+    for (int arg = 0; arg < MAREY_N_ARGS; arg++) {
+        if ((decoding->bits & MAREY_ARG_BIT(arg)) == 0)
+            continue;
+        trace->arg_int[arg] = decoding->ints[arg];
+        trace->arg_text[arg] = decoding->texts[arg];
+        decoding->ints[arg] = NULL;
+        decoding->texts[arg] = NULL;
+    }
+    trace->decoded_bits |= decoding->bits;
+    /* Each pass decodes at least one arg for good, so there is a place for its table. */
+    trace->late[trace->n_late++] =
+        (struct marey_late_strings){decoding->table, decoding->first_id};
+    decoding->table = (struct marey_intern){0};
+}
+
+static enum marey_status decode(struct marey_trace *trace, uint64_t bits, struct marey_error *err)
+{
+    enum marey_status status = MAREY_OK;
+    const size_t n = trace->slices.n;
+    const struct marey_alloc *alloc = &trace->alloc;
+    struct decoding decoding = {.trace = trace, .bits = bits, .first_id = next_string_id(trace)};
+    uint64_t *offsets = NULL;
+    uint32_t *order = marey__alloc(alloc, n, sizeof *order);
+    marey__text_init(&decoding.scratch, alloc);
+    if (order == NULL || !marey__intern_init(&decoding.table, alloc) ||
+        !allocate_columns(&decoding) ||
+        !marey__order_u64(alloc, trace->slices.offset, order, n)) {
+        status = marey__fail_nomem(err);
+        goto done;
+    }
+    offsets = marey__alloc(alloc, n, sizeof *offsets);
+    if (offsets == NULL) {
+        status = marey__fail_nomem(err);
+        goto done;
+    }
+    for (size_t i = 0; i < n; i++)
+        offsets[i] = trace->slices.offset[order[i]];
+    decoding.order = order;
+
+    status = walk(trace, offsets, n, decode_record, &decoding, err);
+    if (status == MAREY_NOMEM)
+        status = marey__fail_nomem(err);
+    if (status == MAREY_OK)
+        publish(&decoding);
+
+done:
+    for (int arg = 0; arg < MAREY_N_ARGS; arg++) {
+        marey__dealloc(alloc, decoding.ints[arg], n, sizeof *decoding.ints[arg]);
+        marey__dealloc(alloc, decoding.texts[arg], n, sizeof *decoding.texts[arg]);
+    }
+    marey__intern_release(&decoding.table);
+    marey__text_release(&decoding.scratch);
+    marey__dealloc(alloc, offsets, n, sizeof *offsets);
+    marey__dealloc(alloc, order, n, sizeof *order);
+    return status;
+}
+
+enum marey_status marey_trace_decode_args(struct marey_trace *trace, uint64_t arg_bits,
+                                          struct marey_error *err)
+{
+    const uint64_t all = MAREY_ARG_BIT(MAREY_N_ARGS) - 1;
+    if ((arg_bits & ~all) != 0)
+        return marey__fail(err, MAREY_INVALID, "unknown arg in 0x%llx",
+                           (unsigned long long)arg_bits);
+    (void)pthread_mutex_lock(&trace->lock);
+    const uint64_t missing = arg_bits & ~trace->decoded_bits;
+    const enum marey_status status = missing != 0 ? decode(trace, missing, err) : MAREY_OK;
+    (void)pthread_mutex_unlock(&trace->lock);
+    return status;
+}
+
+const int64_t *marey_trace_arg_ints(const struct marey_trace *trace, enum marey_arg arg)
+{
+    return (unsigned)arg < MAREY_N_ARGS ? trace->arg_int[arg] : NULL;
+}
+
+const uint32_t *marey_trace_arg_texts(const struct marey_trace *trace, enum marey_arg arg)
+{
+    return (unsigned)arg < MAREY_N_ARGS ? trace->arg_text[arg] : NULL;
+}
+
+enum marey_status marey_trace_walk_args(struct marey_trace *trace, const uint64_t *offsets,
+                                        size_t n, marey_args_fn fn, void *user,
+                                        struct marey_error *err)
+{
+    (void)pthread_mutex_lock(&trace->lock);
+    const enum marey_status status = walk(trace, offsets, n, fn, user, err);
+    (void)pthread_mutex_unlock(&trace->lock);
+    return status;
+}

@@ -1,0 +1,48 @@
+/*
+ * build.h - the inside of a builder, shared by builder.c (adding) and finish.c.
+ */
+#ifndef MAREY_SRC_TRACE_BUILD_H
+#define MAREY_SRC_TRACE_BUILD_H
+
+#include "base/hashmap.h"
+#include "trace/model.h"
+
+/* Flags of a row while it is built; gone after the finish. */
+#define MAREY_ROW_DROPPED 0x80
+#define MAREY_ROW_LINKED 0x40
+
+/* Where a source's rows begin, so that its base time can be added at the end. */
+struct marey_source_mark {
+    size_t slice;
+    size_t instant;
+    size_t counter;
+    size_t flow;
+    size_t async_span;
+    size_t quarantined;
+    size_t meta_record;
+};
+
+/* A begun slice or span that has not ended; a stack per track or per async id. */
+struct marey_open_row {
+    uint32_t row;
+    uint32_t below; /* position in the array, MAREY_NONE */
+};
+
+struct marey_open_track {
+    uint32_t top;    /* MAREY_NONE: nothing open */
+    int64_t last_ns; /* of the last B or E record; MAREY_UNKNOWN before the first */
+};
+
+struct marey_builder {
+    struct marey_alloc alloc;
+    struct marey_trace *trace; /* in the making */
+    bool failed;
+    uint32_t source_idx;
+    struct marey_hashmap track_map; /* hash of the key, probed by adding 1 */
+    struct marey_hashmap async_map;
+    MAREY_ARRAY(struct marey_source_mark) marks;
+    MAREY_ARRAY(struct marey_open_row) open;
+    MAREY_ARRAY(struct marey_open_track) open_tracks; /* by track index, as far as needed */
+};
+
+#endif

@@ -1,0 +1,567 @@
+/*
+ * builder.c - adding records in file order to growing columns.
+ *
+ * Rows stay in file order here; finish.c sorts them. parent_idx holds the track of a row
+ * until then.
+ */
+#include "base/error.h"
+#include "base/str.h"
+#include "trace/build.h"
+
+/* Room for one more element; on failure the builder is marked and false returned. */
+#define ROOM(builder, array)                                                                       \
+    make_room(builder, (void **)&(array)->at, &(array)->capacity, (array)->n + 1,                  \
+              sizeof *(array)->at)
+
+static bool make_room(struct marey_builder *builder, void **at, size_t *capacity, size_t need,
+                      size_t size_bytes)
+{
+    if (builder->failed || !marey__grow(&builder->alloc, at, capacity, need, size_bytes))
+        builder->failed = true;
+    return !builder->failed;
+}
+
+struct marey_builder *marey__builder_new(const struct marey_alloc *alloc)
+{
+    struct marey_builder *builder = marey__alloc_zero(alloc, 1, sizeof *builder);
+    if (builder == NULL)
+        return NULL;
+    builder->alloc = *alloc;
+    builder->source_idx = MAREY_NONE;
+    marey__hashmap_init(&builder->track_map, alloc);
+    marey__hashmap_init(&builder->async_map, alloc);
+    builder->trace = marey__trace_new(alloc);
+    if (builder->trace == NULL) {
+        marey__builder_free(builder);
+        return NULL;
+    }
+    return builder;
+}
+
+void marey__builder_free(struct marey_builder *builder)
+{
+    if (builder == NULL)
+        return;
+    const struct marey_alloc alloc = builder->alloc;
+    marey__dealloc(&alloc, builder->marks.at, builder->marks.capacity, sizeof *builder->marks.at);
+    marey__dealloc(&alloc, builder->open.at, builder->open.capacity, sizeof *builder->open.at);
+    marey__dealloc(&alloc, builder->open_tracks.at, builder->open_tracks.capacity,
+                   sizeof *builder->open_tracks.at);
+    marey__hashmap_release(&builder->async_map);
+    marey__hashmap_release(&builder->track_map);
+    marey_trace_free(builder->trace);
+    marey__dealloc(&alloc, builder, 1, sizeof *builder);
+}
+
+bool marey__builder_failed(const struct marey_builder *builder)
+{
+    return builder->failed;
+}
+
+struct marey_intern *marey__builder_strings(struct marey_builder *builder)
+{
+    return &builder->trace->strings;
+}
+
+struct marey_account *marey__builder_account(struct marey_builder *builder)
+{
+    return &builder->trace->account;
+}
+
+uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *path)
+{
+    struct marey_trace *trace = builder->trace;
+    const uint32_t path_id = marey__intern_c(&trace->strings, path);
+    if (path_id == MAREY_NONE)
+        builder->failed = true;
+    if (trace->sources.n >= UINT16_MAX || !ROOM(builder, &trace->sources) ||
+        !ROOM(builder, &builder->marks))
+        return MAREY_NONE;
+    builder->marks.at[builder->marks.n++] = (struct marey_source_mark){
+        .slice = trace->slices.n,
+        .instant = trace->instants.n,
+        .counter = trace->counters.n,
+        .flow = trace->flows.n,
+        .async_span = trace->async_spans.n,
+        .quarantined = trace->quarantined.n,
+        .meta_record = trace->meta_records.n,
+    };
+    builder->source_idx = (uint32_t)trace->sources.n++;
+    trace->sources.at[builder->source_idx] = (struct marey_source){
+        .path_id = path_id,
+        .rank = builder->source_idx,
+        .rank_is_assumed = true,
+        .world_size = MAREY_UNKNOWN,
+    };
+    return builder->source_idx;
+}
+
+struct marey_source *marey__builder_source(struct marey_builder *builder)
+{
+    MAREY_ASSERT(builder->source_idx != MAREY_NONE);
+    return &builder->trace->sources.at[builder->source_idx];
+}
+
+uint8_t marey__builder_category(struct marey_builder *builder, struct marey_str text)
+{
+    struct marey_trace *trace = builder->trace;
+    uint32_t name_id = MAREY_NONE;
+    if (text.ptr != NULL) {
+        name_id = marey__intern(&trace->strings, text);
+        if (name_id == MAREY_NONE)
+            builder->failed = true;
+    }
+    for (size_t i = 0; i < trace->n_categories; i++)
+        if (trace->category[i].name_id == name_id)
+            return (uint8_t)i;
+    if (trace->n_categories == MAREY_N_CATEGORIES)
+        return MAREY_N_CATEGORIES - 1;
+    if (trace->n_categories == MAREY_N_CATEGORIES - 1) {
+        name_id = marey__intern_c(&trace->strings, "other");
+        text = marey__str("other");
+    }
+    trace->category[trace->n_categories] = (struct marey_category){
+        .name_id = name_id,
+        .kind = text.ptr == NULL ? MAREY_KIND_OTHER : marey__kind_of_category(text),
+    };
+    return (uint8_t)trace->n_categories++;
+}
+
+enum marey_kind marey__builder_kind(const struct marey_builder *builder, uint8_t cat_id)
+{
+    return builder->trace->category[cat_id].kind;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t hash_track(const struct marey_track_key *key, uint32_t source_idx)
+{
+    uint64_t hash = mix(source_idx, (uint64_t)key->kind);
+    hash = mix(hash, (uint64_t)key->process_id << 32 | key->thread_id);
+    hash = mix(hash, (uint64_t)key->device);
+    hash = mix(hash, (uint64_t)key->context);
+    return mix(hash, (uint64_t)key->stream);
+}
+
+static bool is_track(const struct marey_track *track, const struct marey_track_key *key,
+                     uint32_t source_idx)
+{
+    return track->kind == key->kind && track->source_idx == source_idx &&
+           track->process_id == key->process_id && track->thread_id == key->thread_id &&
+           track->device == key->device && track->context == key->context &&
+           track->stream == key->stream;
+}
+
+uint32_t marey__builder_track(struct marey_builder *builder, const struct marey_track_key *key)
+{
+    struct marey_trace *trace = builder->trace;
+    uint64_t hash = hash_track(key, builder->source_idx);
+    uint32_t *place = marey__hashmap_put(&builder->track_map, hash);
+    while (place != NULL && *place != MAREY_NONE &&
+           !is_track(&trace->tracks.at[*place], key, builder->source_idx))
+        place = marey__hashmap_put(&builder->track_map, ++hash);
+    if (place != NULL && *place != MAREY_NONE)
+        return *place;
+    if (place == NULL || !ROOM(builder, &trace->tracks)) {
+        builder->failed = true;
+        return MAREY_NONE;
+    }
+    *place = (uint32_t)trace->tracks.n++;
+    trace->tracks.at[*place] = (struct marey_track){
+        .kind = key->kind,
+        .source_idx = builder->source_idx,
+        .process_id = key->process_id,
+        .thread_id = key->thread_id,
+        .device = key->device,
+        .context = key->context,
+        .stream = key->stream,
+        .process_name_id = MAREY_NONE,
+        .thread_name_id = MAREY_NONE,
+    };
+    return *place;
+}
+
+static bool grow_column(struct marey_builder *builder, void **column, size_t old_capacity,
+                        size_t capacity, size_t size_bytes)
+{
+    void *grown =
+        marey__realloc(&builder->alloc, *column, old_capacity, capacity, size_bytes);
+    if (grown != NULL)
+        *column = grown;
+    return grown != NULL;
+}
+
+/* Columns of one table have one capacity. Where a later column cannot grow, the earlier
+ * ones are cut back, so that their true size stays known. */
+struct column {
+    void **at;
+    size_t size_bytes;
+};
+
+static bool grow_columns(struct marey_builder *builder, const struct column *columns, size_t n,
+                         size_t *capacity)
+{
+    const size_t grown = *capacity == 0 ? 256 : *capacity * 2;
+    size_t done = 0;
+    while (done < n && grow_column(builder, columns[done].at, *capacity, grown,
+                                   columns[done].size_bytes))
+        done++;
+    if (done == n) {
+        *capacity = grown;
+        return true;
+    }
+    builder->failed = true;
+    while (done-- > 0) {
+        if (*capacity == 0) {
+            marey__dealloc(&builder->alloc, *columns[done].at, grown, columns[done].size_bytes);
+            *columns[done].at = NULL;
+        } else {
+            (void)grow_column(builder, columns[done].at, grown, *capacity,
+                              columns[done].size_bytes);
+        }
+    }
+    return false;
+}
+
+static bool slice_room(struct marey_builder *builder)
+{
+    struct marey_slice_columns *slices = &builder->trace->slices;
+    if (builder->failed || slices->n < slices->capacity)
+        return !builder->failed;
+    const struct column columns[] = {
+        {(void **)&slices->start_ns, sizeof *slices->start_ns},
+        {(void **)&slices->dur_ns, sizeof *slices->dur_ns},
+        {(void **)&slices->offset, sizeof *slices->offset},
+        {(void **)&slices->name_id, sizeof *slices->name_id},
+        {(void **)&slices->parent_idx, sizeof *slices->parent_idx},
+        {(void **)&slices->cat_id, sizeof *slices->cat_id},
+        {(void **)&slices->flags, sizeof *slices->flags},
+    };
+    return grow_columns(builder, columns, sizeof columns / sizeof columns[0], &slices->capacity);
+}
+
+static bool link_room(struct marey_builder *builder)
+{
+    struct marey_link_columns *links = &builder->trace->links;
+    if (builder->failed || links->n < links->capacity)
+        return !builder->failed;
+    const struct column columns[] = {
+        {(void **)&links->slice_idx, sizeof *links->slice_idx},
+        {(void **)&links->correlation, sizeof *links->correlation},
+    };
+    return grow_columns(builder, columns, sizeof columns / sizeof columns[0], &links->capacity);
+}
+
+static bool point_room(struct marey_builder *builder, struct marey_point_columns *points)
+{
+    if (builder->failed || points->n < points->capacity)
+        return !builder->failed;
+    const struct column columns[] = {
+        {(void **)&points->ts_ns, sizeof *points->ts_ns},
+        {(void **)&points->offset, sizeof *points->offset},
+        {(void **)&points->track_idx, sizeof *points->track_idx},
+        {(void **)&points->name_id, sizeof *points->name_id},
+        {(void **)&points->cat_id, sizeof *points->cat_id},
+        {(void **)&points->scope, sizeof *points->scope},
+    };
+    return grow_columns(builder, columns, sizeof columns / sizeof columns[0], &points->capacity);
+}
+
+static bool flow_room(struct marey_builder *builder)
+{
+    struct marey_flow_columns *flows = &builder->trace->flows;
+    if (builder->failed || flows->n < flows->capacity)
+        return !builder->failed;
+    const struct column columns[] = {
+        {(void **)&flows->ts_ns, sizeof *flows->ts_ns},
+        {(void **)&flows->id, sizeof *flows->id},
+        {(void **)&flows->track_idx, sizeof *flows->track_idx},
+        {(void **)&flows->label_idx, sizeof *flows->label_idx},
+        {(void **)&flows->phase, sizeof *flows->phase},
+    };
+    return grow_columns(builder, columns, sizeof columns / sizeof columns[0], &flows->capacity);
+}
+
+static void put_slice(struct marey_builder *builder, const struct marey_new_slice *slice,
+                      uint8_t flags)
+{
+    struct marey_slice_columns *slices = &builder->trace->slices;
+    if (slice->track_idx == MAREY_NONE || !slice_room(builder)) {
+        builder->failed = true;
+        return;
+    }
+    const size_t row = slices->n;
+    if (slice->has_correlation) {
+        struct marey_link_columns *links = &builder->trace->links;
+        if (!link_room(builder))
+            return;
+        flags |= MAREY_ROW_LINKED;
+        links->slice_idx[links->n] = (uint32_t)row;
+        links->correlation[links->n++] = slice->correlation;
+    }
+    slices->start_ns[row] = slice->start_ns;
+    slices->dur_ns[row] = slice->dur_ns;
+    slices->offset[row] = slice->offset;
+    slices->name_id[row] = slice->name_id;
+    slices->parent_idx[row] = slice->track_idx;
+    slices->cat_id[row] = slice->cat_id;
+    slices->flags[row] = flags;
+    slices->n++;
+}
+
+void marey__builder_add_slice(struct marey_builder *builder, const struct marey_new_slice *slice)
+{
+    put_slice(builder, slice, slice->dur_ns == MAREY_UNKNOWN ? MAREY_SLICE_UNKNOWN_DUR : 0);
+}
+
+static struct marey_open_track *open_track(struct marey_builder *builder, uint32_t track_idx)
+{
+    while (!builder->failed && builder->open_tracks.n <= track_idx) {
+        if (ROOM(builder, &builder->open_tracks))
+            builder->open_tracks.at[builder->open_tracks.n++] =
+                (struct marey_open_track){MAREY_NONE, MAREY_UNKNOWN};
+    }
+    return builder->failed ? NULL : &builder->open_tracks.at[track_idx];
+}
+
+static void check_clock(struct marey_builder *builder, struct marey_open_track *track,
+                        int64_t ts_ns, uint64_t offset)
+{
+    if (track->last_ns != MAREY_UNKNOWN && ts_ns < track->last_ns)
+        marey__account_note(&builder->trace->account, MAREY_REASON_CLOCK_STEPPED_BACK, offset);
+    track->last_ns = ts_ns;
+}
+
+static bool push_open(struct marey_builder *builder, uint32_t row, uint32_t *top)
+{
+    if (!ROOM(builder, &builder->open))
+        return false;
+    builder->open.at[builder->open.n] = (struct marey_open_row){row, *top};
+    *top = (uint32_t)builder->open.n++;
+    return true;
+}
+
+void marey__builder_begin_slice(struct marey_builder *builder, const struct marey_new_slice *slice)
+{
+    struct marey_open_track *track =
+        slice->track_idx == MAREY_NONE ? NULL : open_track(builder, slice->track_idx);
+    if (track == NULL)
+        return;
+    const size_t row = builder->trace->slices.n;
+    struct marey_new_slice begun = *slice;
+    begun.dur_ns = 0;
+    check_clock(builder, track, slice->start_ns, slice->offset);
+    put_slice(builder, &begun, MAREY_SLICE_OPEN | MAREY_SLICE_FROM_BEGIN);
+    if (!builder->failed)
+        (void)push_open(builder, (uint32_t)row, &track->top);
+}
+
+/* A pair that ends before it begins leaves the columns. */
+static void drop_slice(struct marey_builder *builder, uint32_t row, int64_t dur_ns)
+{
+    struct marey_slice_columns *slices = &builder->trace->slices;
+    slices->flags[row] |= MAREY_ROW_DROPPED;
+    marey__builder_quarantine(builder, MAREY_REASON_NEGATIVE_DUR,
+                              &(struct marey_new_slice){
+                                  .start_ns = slices->start_ns[row],
+                                  .dur_ns = dur_ns,
+                                  .offset = slices->offset[row],
+                                  .track_idx = slices->parent_idx[row],
+                                  .name_id = slices->name_id[row],
+                                  .cat_id = slices->cat_id[row],
+                              });
+}
+
+void marey__builder_end_slice(struct marey_builder *builder, uint32_t track_idx, int64_t ts_ns,
+                              uint32_t name_id, uint64_t offset)
+{
+    struct marey_slice_columns *slices = &builder->trace->slices;
+    struct marey_open_track *track =
+        track_idx == MAREY_NONE ? NULL : open_track(builder, track_idx);
+    if (track == NULL)
+        return;
+    check_clock(builder, track, ts_ns, offset);
+    if (track->top == MAREY_NONE) {
+        marey__account_note(&builder->trace->account, MAREY_REASON_UNMATCHED_END, offset);
+        return;
+    }
+    const struct marey_open_row open = builder->open.at[track->top];
+    track->top = open.below;
+    if (name_id != MAREY_NONE && slices->name_id[open.row] != MAREY_NONE &&
+        name_id != slices->name_id[open.row])
+        marey__account_note(&builder->trace->account, MAREY_REASON_NAME_MISMATCH, offset);
+
+    int64_t dur = 0;
+    slices->flags[open.row] &= (uint8_t)~MAREY_SLICE_OPEN;
+    if (__builtin_sub_overflow(ts_ns, slices->start_ns[open.row], &dur) || dur < 0)
+        drop_slice(builder, open.row, ts_ns < slices->start_ns[open.row] ? dur : MAREY_UNKNOWN);
+    else
+        slices->dur_ns[open.row] = dur;
+}
+
+static void put_point(struct marey_builder *builder, struct marey_point_columns *points,
+                      const struct marey_new_point *point)
+{
+    if (point->track_idx == MAREY_NONE || !point_room(builder, points)) {
+        builder->failed = true;
+        return;
+    }
+    const size_t row = points->n++;
+    points->ts_ns[row] = point->ts_ns;
+    points->offset[row] = point->offset;
+    points->track_idx[row] = point->track_idx;
+    points->name_id[row] = point->name_id;
+    points->cat_id[row] = point->cat_id;
+    points->scope[row] = point->scope;
+}
+
+void marey__builder_add_instant(struct marey_builder *builder, const struct marey_new_point *point)
+{
+    put_point(builder, &builder->trace->instants, point);
+}
+
+void marey__builder_add_counter(struct marey_builder *builder, const struct marey_new_point *point)
+{
+    put_point(builder, &builder->trace->counters, point);
+}
+
+/* The label of a flow: its category and name, which Kineto writes alike. */
+static uint8_t flow_label(struct marey_trace *trace, uint32_t cat_name_id, uint32_t name_id)
+{
+    for (size_t i = 0; i < trace->n_flow_labels; i++)
+        if (trace->flow_label[i].cat_name_id == cat_name_id &&
+            trace->flow_label[i].name_id == name_id)
+            return (uint8_t)i;
+    if (trace->n_flow_labels == MAREY_N_CATEGORIES)
+        return MAREY_N_CATEGORIES - 1;
+    trace->flow_label[trace->n_flow_labels] = (struct marey_flow_label){cat_name_id, name_id};
+    return (uint8_t)trace->n_flow_labels++;
+}
+
+void marey__builder_add_flow(struct marey_builder *builder, const struct marey_new_point *point,
+                             uint64_t id, char phase)
+{
+    struct marey_trace *trace = builder->trace;
+    struct marey_flow_columns *flows = &trace->flows;
+    if (point->track_idx == MAREY_NONE || !flow_room(builder)) {
+        builder->failed = true;
+        return;
+    }
+    const size_t row = flows->n++;
+    flows->ts_ns[row] = point->ts_ns;
+    flows->id[row] = id;
+    flows->track_idx[row] = point->track_idx;
+    flows->label_idx[row] =
+        flow_label(trace, trace->category[point->cat_id].name_id, point->name_id);
+    flows->phase[row] = (uint8_t)phase;
+}
+
+static void begin_async(struct marey_builder *builder, const struct marey_new_point *point,
+                        uint32_t id_text, uint32_t *top)
+{
+    struct marey_trace *trace = builder->trace;
+    if (!ROOM(builder, &trace->async_spans))
+        return;
+    const uint32_t row = (uint32_t)trace->async_spans.n;
+    trace->async_spans.at[row] = (struct marey_async_span){
+        .start_ns = point->ts_ns,
+        .dur_ns = MAREY_UNKNOWN,
+        .track_idx = point->track_idx,
+        .name_id = point->name_id,
+        .id_text = id_text,
+        .cat_id = point->cat_id,
+        .offset = point->offset,
+        .end_offset = UINT64_MAX,
+    };
+    if (push_open(builder, row, top))
+        trace->async_spans.n++;
+}
+
+static void end_async(struct marey_builder *builder, const struct marey_new_point *point,
+                      uint32_t *top)
+{
+    struct marey_trace *trace = builder->trace;
+    if (*top == MAREY_NONE) {
+        marey__account_note(&trace->account, MAREY_REASON_UNMATCHED_END, point->offset);
+        return;
+    }
+    const struct marey_open_row open = builder->open.at[*top];
+    *top = open.below;
+    struct marey_async_span *span = &trace->async_spans.at[open.row];
+    int64_t dur = 0;
+    span->end_offset = point->offset;
+    if (!__builtin_sub_overflow(point->ts_ns, span->start_ns, &dur) && dur >= 0)
+        span->dur_ns = dur;
+    else
+        marey__account_note(&trace->account, MAREY_REASON_CLOCK_STEPPED_BACK, point->offset);
+}
+
+void marey__builder_add_async(struct marey_builder *builder, const struct marey_new_point *point,
+                              uint32_t id_text, char phase)
+{
+    if (point->track_idx == MAREY_NONE || builder->failed) {
+        builder->failed = true;
+        return;
+    }
+    /* Ids are of a source and a category; the hash map's keys are exact. */
+    const uint64_t key = (uint64_t)builder->source_idx << 40 | (uint64_t)point->cat_id << 32 | id_text;
+    uint32_t *place = marey__hashmap_put(&builder->async_map, key);
+    if (place == NULL) {
+        builder->failed = true;
+        return;
+    }
+    /* The map keeps the stack's top; an empty stack is stored as the value "none yet", which
+     * the map itself uses for new keys. */
+    uint32_t top = *place == MAREY_NONE - 1 ? MAREY_NONE : *place;
+    if (phase == 'e')
+        end_async(builder, point, &top);
+    else
+        begin_async(builder, point, id_text, &top);
+    *place = top == MAREY_NONE ? MAREY_NONE - 1 : top;
+}
+
+void marey__builder_add_meta(struct marey_builder *builder, struct marey_str key,
+                             struct marey_str json)
+{
+    struct marey_trace *trace = builder->trace;
+    const uint32_t key_id = marey__intern(&trace->strings, key);
+    const uint32_t json_id = marey__intern(&trace->strings, json);
+    if (key_id == MAREY_NONE || json_id == MAREY_NONE || !ROOM(builder, &trace->metas)) {
+        builder->failed = true;
+        return;
+    }
+    trace->metas.at[trace->metas.n++] =
+        (struct marey_meta){builder->source_idx, key_id, json_id};
+}
+
+void marey__builder_add_meta_record(struct marey_builder *builder,
+                                    const struct marey_meta_record *record)
+{
+    struct marey_trace *trace = builder->trace;
+    if (!ROOM(builder, &trace->meta_records))
+        return;
+    trace->meta_records.at[trace->meta_records.n] = *record;
+    trace->meta_records.at[trace->meta_records.n++].source_idx = builder->source_idx;
+}
+
+void marey__builder_quarantine(struct marey_builder *builder, enum marey_reason reason,
+                               const struct marey_new_slice *slice)
+{
+    struct marey_trace *trace = builder->trace;
+    marey__account_note(&trace->account, reason, slice->offset);
+    if (!ROOM(builder, &trace->quarantined))
+        return;
+    trace->quarantined.at[trace->quarantined.n++] = (struct marey_quarantined){
+        .reason = marey__reason_name(reason),
+        .start_ns = slice->start_ns,
+        .dur_ns = slice->dur_ns,
+        .track_idx = slice->track_idx,
+        .name_id = slice->name_id,
+        .cat_id = slice->cat_id,
+        .offset = slice->offset,
+    };
+}

@@ -1,0 +1,116 @@
+/*
+ * nest.c - law 2 in one sweep of each track: parents, crossings, self times.
+ *
+ * Slices come in law 2's order (earlier start first, then the longer). The stack holds
+ * the chain of ancestors of the slice at hand. A slice that crosses its parent's end
+ * stays on top of it; when it goes, what ended below it meanwhile goes without charge.
+ *
+ *      G ├───────────────┤            at the start of C the innermost open slice is P
+ *      P ├──────────────┤             at P's end nothing changes: C is on top
+ *      C   ├─────────────┤            at C's end: C is charged, P and G go uncharged
+ *
+ * Intervals are half-open: a slice of length 0 is never open, so it is no parent.
+ */
+#include "base/error.h"
+#include "trace/model.h"
+
+struct open_slice {
+    int64_t end_ns;
+    uint32_t idx;
+};
+
+struct sweep {
+    struct marey_alloc alloc;
+    struct open_slice *stack;
+    size_t capacity;
+    size_t depth;
+    int64_t charged_to; /* instants before this one have been charged */
+    int64_t *self_ns;   /* or NULL */
+};
+
+static void charge(struct sweep *sweep, int64_t until_ns)
+{
+    if (until_ns <= sweep->charged_to)
+        return;
+    if (sweep->self_ns != NULL)
+        sweep->self_ns[sweep->stack[sweep->depth - 1].idx] += until_ns - sweep->charged_to;
+    sweep->charged_to = until_ns;
+}
+
+/* Closes what ended by that instant and charges the rest up to it. */
+static void advance(struct sweep *sweep, int64_t to_ns)
+{
+    while (sweep->depth > 0 && sweep->stack[sweep->depth - 1].end_ns <= to_ns) {
+        charge(sweep, sweep->stack[sweep->depth - 1].end_ns);
+        sweep->depth--;
+    }
+    if (sweep->depth > 0)
+        charge(sweep, to_ns);
+    sweep->charged_to = to_ns;
+}
+
+static bool push(struct sweep *sweep, uint32_t idx, int64_t end_ns)
+{
+    if (sweep->depth == sweep->capacity) {
+        void *stack = sweep->stack;
+        if (!marey__grow(&sweep->alloc, &stack, &sweep->capacity, sweep->depth + 1,
+                         sizeof *sweep->stack))
+            return false;
+        sweep->stack = stack;
+    }
+    sweep->stack[sweep->depth++] = (struct open_slice){end_ns, idx};
+    return true;
+}
+
+struct outputs {
+    uint32_t *parent_idx; /* each may be NULL */
+    uint8_t *flags;
+    struct marey_track *tracks;
+};
+
+static bool sweep_track(struct sweep *sweep, const struct marey_trace *trace, size_t track_idx,
+                        const struct outputs *out)
+{
+    const struct marey_slice_columns *slices = &trace->slices;
+    const struct marey_track *track = &trace->tracks.at[track_idx];
+    const bool has_parents = track->kind == MAREY_TRACK_THREAD;
+    const uint32_t to = track->first_slice + track->n_slices;
+    uint32_t n_crossings = 0;
+    sweep->depth = 0;
+    for (uint32_t i = track->first_slice; i < to; i++) {
+        const int64_t start = slices->start_ns[i];
+        const int64_t dur = slices->dur_ns[i];
+        advance(sweep, start);
+
+        const struct open_slice *top = sweep->depth > 0 ? &sweep->stack[sweep->depth - 1] : NULL;
+        if (out->parent_idx != NULL)
+            out->parent_idx[i] = top != NULL && has_parents ? top->idx : MAREY_NONE;
+        if (sweep->self_ns != NULL)
+            sweep->self_ns[i] = 0;
+        if (dur <= 0) /* of length 0, or unknown */
+            continue;
+        if (has_parents && top != NULL && start + dur > top->end_ns) {
+            n_crossings++;
+            if (out->flags != NULL)
+                out->flags[i] |= MAREY_SLICE_CROSSES;
+        }
+        if (!push(sweep, i, start + dur))
+            return false;
+    }
+    advance(sweep, INT64_MAX);
+    if (out->tracks != NULL)
+        out->tracks[track_idx].n_crossings = n_crossings;
+    return true;
+}
+
+bool marey__nest(const struct marey_trace *trace, uint32_t *parent_idx, int64_t *self_ns,
+                 struct marey_track *tracks, uint8_t *flags)
+{
+    struct sweep sweep = {.alloc = trace->alloc, .self_ns = self_ns};
+    const struct outputs out = {parent_idx, flags, tracks};
+    bool is_done = true;
+    for (size_t i = 0; i < trace->tracks.n && is_done; i++)
+        is_done = sweep_track(&sweep, trace, i, &out);
+    marey__dealloc(&sweep.alloc, sweep.stack, sweep.capacity, sizeof *sweep.stack);
+    return is_done;
+}

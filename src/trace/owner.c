@@ -1,0 +1,284 @@
+/*
+ * owner.c - law 4: each device operation has one launch and one owner.
+ *
+ * Launch calls are sorted by (source, correlation, start); an operation finds the latest
+ * that began no later than itself by bisection. Its owner is the innermost op around that
+ * call. External ids, flows and overhead records decide nothing.
+ */
+#include "base/error.h"
+#include "base/sort.h"
+#include "base/str.h"
+#include "trace/model.h"
+
+struct launch {
+    uint64_t correlation;
+    int64_t start_ns;
+    uint32_t slice_idx;
+    uint32_t source_idx;
+    bool has_operation;
+};
+
+struct owner_work {
+    struct marey_trace *trace;
+    struct launch *launches; /* [n] in order of slices */
+    uint32_t *order;         /* [n] by source, correlation, start */
+    size_t n;
+    size_t capacity;
+    uint8_t *is_launch_name; /* by name id: 0 not asked yet, 1 no, 2 yes */
+    size_t n_names;
+};
+
+static bool is_call(enum marey_kind kind)
+{
+    return kind == MAREY_KIND_RUNTIME || kind == MAREY_KIND_DRIVER;
+}
+
+static bool is_launch_name(struct owner_work *work, uint32_t name_id)
+{
+    if (name_id >= work->n_names)
+        return false;
+    uint8_t *known = &work->is_launch_name[name_id];
+    if (*known == 0) {
+        const struct marey_str name = marey_trace_string(work->trace, name_id);
+        const bool is_one = marey__str_holds_caseless(name, "launch") ||
+                            marey__str_holds_caseless(name, "memcpy") ||
+                            marey__str_holds_caseless(name, "memset");
+        *known = is_one ? 2 : 1;
+    }
+    return *known == 2;
+}
+
+static bool is_launch(struct owner_work *work, uint32_t slice_idx)
+{
+    return is_call(marey_trace_slice_kind(work->trace, slice_idx)) &&
+           is_launch_name(work, work->trace->slices.name_id[slice_idx]);
+}
+
+/* The position of a slice's link, or the number of links. */
+static size_t find_link(const struct marey_trace *trace, uint32_t slice_idx)
+{
+    size_t low = 0;
+    size_t high = trace->links.n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (trace->links.slice_idx[middle] < slice_idx)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < trace->links.n && trace->links.slice_idx[low] == slice_idx ? low : trace->links.n;
+}
+
+/* A driver call inside the runtime call of the same correlation is no launch of its own. */
+static bool is_inside_same_launch(struct owner_work *work, uint32_t slice_idx,
+                                  uint64_t correlation)
+{
+    const struct marey_trace *trace = work->trace;
+    uint32_t up = trace->slices.parent_idx[slice_idx];
+    while (up != MAREY_NONE && is_call(marey_trace_slice_kind(trace, up))) {
+        const size_t link = find_link(trace, up);
+        if (link < trace->links.n && trace->links.correlation[link] == correlation &&
+            is_launch(work, up))
+            return true;
+        up = trace->slices.parent_idx[up];
+    }
+    return false;
+}
+
+static bool add_launch(struct owner_work *work, uint32_t slice_idx, uint64_t correlation,
+                       uint32_t source_idx)
+{
+    void *at = work->launches;
+    if (!marey__grow(&work->trace->alloc, &at, &work->capacity, work->n + 1,
+                     sizeof *work->launches))
+        return false;
+    work->launches = at;
+    work->launches[work->n++] = (struct launch){
+        .correlation = correlation,
+        .start_ns = work->trace->slices.start_ns[slice_idx],
+        .slice_idx = slice_idx,
+        .source_idx = source_idx,
+    };
+    return true;
+}
+
+static int compare_launches(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct owner_work *work = ctx;
+    const struct launch *x = &work->launches[a];
+    const struct launch *y = &work->launches[b];
+    if (x->source_idx != y->source_idx)
+        return x->source_idx < y->source_idx ? -1 : 1;
+    if (x->correlation != y->correlation)
+        return x->correlation < y->correlation ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* Links come in order of slices, and slices of a track are contiguous: one pass over the
+ * tracks gives each link its source. */
+static bool collect_launches(struct owner_work *work)
+{
+    const struct marey_trace *trace = work->trace;
+    size_t track = 0;
+    for (size_t i = 0; i < trace->links.n; i++) {
+        const uint32_t slice_idx = trace->links.slice_idx[i];
+        while (slice_idx - trace->tracks.at[track].first_slice >= trace->tracks.at[track].n_slices)
+            track++;
+        if (!is_launch(work, slice_idx) ||
+            is_inside_same_launch(work, slice_idx, trace->links.correlation[i]))
+            continue;
+        if (!add_launch(work, slice_idx, trace->links.correlation[i],
+                        trace->tracks.at[track].source_idx))
+            return false;
+    }
+    work->order = marey__alloc(&trace->alloc, work->n, sizeof *work->order);
+    if (work->order == NULL)
+        return false;
+    for (size_t i = 0; i < work->n; i++)
+        work->order[i] = (uint32_t)i;
+    return marey__sort_indices(&trace->alloc, work->order, work->n, compare_launches, work);
+}
+
+static bool is_same_key(const struct launch *launch, uint32_t source_idx, uint64_t correlation)
+{
+    return launch->source_idx == source_idx && launch->correlation == correlation;
+}
+
+/* Latest launch of the key that began by start_ns, else the key's first; NULL if the key
+ * has none. */
+static struct launch *find_launch(struct owner_work *work, uint32_t source_idx,
+                                  uint64_t correlation, int64_t start_ns)
+{
+    size_t low = 0;
+    size_t high = work->n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct launch *launch = &work->launches[work->order[middle]];
+        const bool is_before =
+            launch->source_idx != source_idx    ? launch->source_idx < source_idx
+            : launch->correlation != correlation ? launch->correlation < correlation
+                                                 : launch->start_ns <= start_ns;
+        if (is_before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct launch *before = low > 0 ? &work->launches[work->order[low - 1]] : NULL;
+    struct launch *after = low < work->n ? &work->launches[work->order[low]] : NULL;
+    if (before != NULL && is_same_key(before, source_idx, correlation))
+        return before;
+    return after != NULL && is_same_key(after, source_idx, correlation) ? after : NULL;
+}
+
+/* Innermost op around the call, else innermost annotation, else the call. */
+static uint32_t owner_of(const struct marey_trace *trace, uint32_t launch_idx)
+{
+    uint32_t annotation = MAREY_NONE;
+    uint32_t up = trace->slices.parent_idx[launch_idx];
+    for (; up != MAREY_NONE; up = trace->slices.parent_idx[up]) {
+        const enum marey_kind kind = marey_trace_slice_kind(trace, up);
+        if (kind == MAREY_KIND_OP || kind == MAREY_KIND_OTHER)
+            return up;
+        if (kind == MAREY_KIND_ANNOTATION && annotation == MAREY_NONE)
+            annotation = up;
+    }
+    return annotation != MAREY_NONE ? annotation : launch_idx;
+}
+
+static void assign(struct owner_work *work, size_t link, uint32_t source_idx)
+{
+    struct marey_trace *trace = work->trace;
+    const uint32_t idx = trace->links.slice_idx[link];
+    const int64_t start = trace->slices.start_ns[idx];
+    struct launch *launch = find_launch(work, source_idx, trace->links.correlation[link], start);
+    if (launch == NULL)
+        return;
+    launch->has_operation = true;
+    trace->launch_idx[link] = launch->slice_idx;
+    trace->owner_idx[link] = owner_of(trace, launch->slice_idx);
+    if (start < launch->start_ns) {
+        trace->owners.n_before_launch++;
+        marey__account_note(&trace->account, MAREY_REASON_KERNEL_BEFORE_LAUNCH,
+                            trace->slices.offset[idx]);
+    }
+}
+
+static void assign_all(struct owner_work *work)
+{
+    struct marey_trace *trace = work->trace;
+    size_t link = 0;
+    for (size_t t = 0; t < trace->tracks.n; t++) {
+        const struct marey_track *track = &trace->tracks.at[t];
+        const uint32_t to = track->first_slice + track->n_slices;
+        for (uint32_t idx = track->first_slice; idx < to; idx++) {
+            const bool has_link = link < trace->links.n && trace->links.slice_idx[link] == idx;
+            const bool is_operation =
+                marey_kind_is_device_operation(marey_trace_slice_kind(trace, idx));
+            if (has_link && is_operation)
+                assign(work, link, track->source_idx);
+            if (is_operation && (!has_link || trace->launch_idx[link] == MAREY_NONE)) {
+                trace->owners.n_without_launch++;
+                marey__account_note(&trace->account, MAREY_REASON_NO_LAUNCH,
+                                    trace->slices.offset[idx]);
+            }
+            link += has_link;
+        }
+    }
+}
+
+static void count_launches(struct owner_work *work)
+{
+    struct marey_trace *trace = work->trace;
+    const struct launch *previous = NULL;
+    for (size_t i = 0; i < work->n; i++) {
+        const struct launch *launch = &work->launches[work->order[i]];
+        if (!launch->has_operation) {
+            trace->owners.n_without_kernel++;
+            marey__account_note(&trace->account, MAREY_REASON_NO_KERNEL,
+                                trace->slices.offset[launch->slice_idx]);
+        }
+        if (previous != NULL &&
+            is_same_key(previous, launch->source_idx, launch->correlation))
+            marey__account_note(&trace->account, MAREY_REASON_CORRELATION_REUSED,
+                                trace->slices.offset[launch->slice_idx]);
+        previous = launch;
+    }
+}
+
+enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_error *err)
+{
+    enum marey_status status = MAREY_OK;
+    const struct marey_alloc *alloc = &trace->alloc;
+    const size_t n = trace->links.n;
+    struct owner_work work = {.trace = trace, .n_names = trace->strings.n};
+    uint32_t *launch_idx = marey__alloc(alloc, n, sizeof *launch_idx);
+    uint32_t *owner_idx = marey__alloc(alloc, n, sizeof *owner_idx);
+    work.is_launch_name = marey__alloc_zero(alloc, work.n_names, 1);
+    if (launch_idx == NULL || owner_idx == NULL || work.is_launch_name == NULL ||
+        !collect_launches(&work)) {
+        status = marey__fail_nomem(err);
+        goto done;
+    }
+    for (size_t i = 0; i < n; i++)
+        launch_idx[i] = owner_idx[i] = MAREY_NONE;
+
+    trace->launch_idx = launch_idx;
+    trace->owner_idx = owner_idx;
+    launch_idx = owner_idx = NULL;
+    assign_all(&work);
+    count_launches(&work);
+    trace->owners.n = n;
+    trace->owners.launch_idx = trace->launch_idx;
+    trace->owners.owner_idx = trace->owner_idx;
+    trace->has_owners = true;
+
+done:
+    marey__dealloc(alloc, work.order, work.n, sizeof *work.order);
+    marey__dealloc(alloc, work.launches, work.capacity, sizeof *work.launches);
+    marey__dealloc(alloc, work.is_launch_name, work.n_names, 1);
+    marey__dealloc(alloc, owner_idx, n, sizeof *owner_idx);
+    marey__dealloc(alloc, launch_idx, n, sizeof *launch_idx);
+    return status;
+}

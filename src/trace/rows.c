@@ -1,0 +1,356 @@
+/*
+ * rows.c - from file order to the order of the model: by track, then by time.
+ *
+ * Rows are grouped by track with a counting sort; in a track they mostly lie in a few
+ * long runs that are merged. Columns are then gathered one after another, each into the
+ * memory that the one before it left: fresh pages cost more than the copying.
+ */
+#include "base/error.h"
+#include "base/sort.h"
+#include "base/str.h"
+#include "trace/build.h"
+#include "trace/rows.h"
+
+/* perm[n]: rows by track, in file order within one. first[n_tracks + 1] where they begin.
+ * Rows for which `flags` holds MAREY_ROW_DROPPED are left out. */
+static size_t group_rows(const uint32_t *track_of_row, const uint8_t *flags, size_t n,
+                         uint32_t *perm, uint32_t *first, size_t n_tracks)
+{
+    for (size_t t = 0; t <= n_tracks; t++)
+        first[t] = 0;
+    for (size_t i = 0; i < n; i++)
+        if (flags == NULL || (flags[i] & MAREY_ROW_DROPPED) == 0)
+            first[track_of_row[i] + 1]++;
+    for (size_t t = 0; t < n_tracks; t++)
+        first[t + 1] += first[t];
+    const size_t n_kept = first[n_tracks];
+    for (size_t i = 0; i < n; i++)
+        if (flags == NULL || (flags[i] & MAREY_ROW_DROPPED) == 0)
+            perm[first[track_of_row[i]]++] = (uint32_t)i;
+    for (size_t t = n_tracks; t > 0; t--)
+        first[t] = first[t - 1];
+    first[0] = 0;
+    return n_kept;
+}
+
+static bool sort_groups(const struct marey_alloc *alloc, uint32_t *perm, const uint32_t *first,
+                        size_t n_tracks, marey_compare_fn compare, const void *ctx)
+{
+    for (size_t t = 0; t < n_tracks; t++)
+        if (!marey__sort_indices(alloc, perm + first[t], first[t + 1] - first[t], compare, ctx))
+            return false;
+    return true;
+}
+
+/* Moves a column into the order of perm: *spare takes the result and becomes the column,
+ * the old column becomes the spare. */
+#define DEFINE_GATHER(name, type)                                                                  \
+    static void name(type **column, type **spare, const uint32_t *perm, size_t n)                  \
+    {                                                                                              \
+        const type *from = *column;                                                                \
+        type *to = *spare;                                                                         \
+        for (size_t i = 0; i < n; i++)                                                             \
+            to[i] = from[perm[i]];                                                                 \
+        *spare = *column;                                                                          \
+        *column = to;                                                                              \
+    }
+
+DEFINE_GATHER(gather_i64, int64_t)
+DEFINE_GATHER(gather_u32, uint32_t)
+DEFINE_GATHER(gather_u8, uint8_t)
+
+static void gather_u64(uint64_t **column, int64_t **spare, const uint32_t *perm, size_t n)
+{
+    const uint64_t *from = *column;
+    uint64_t *to = (uint64_t *)*spare;
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[perm[i]];
+    *spare = (int64_t *)*column;
+    *column = to;
+}
+
+/* Blocks to gather into, as large as a column of the table. */
+struct spares {
+    int64_t *wide;
+    uint32_t *narrow;
+    uint8_t *byte;
+    size_t capacity;
+};
+
+static bool make_spares(const struct marey_alloc *alloc, size_t capacity, struct spares *spares)
+{
+    *spares = (struct spares){.capacity = capacity};
+    spares->wide = marey__alloc(alloc, capacity, sizeof *spares->wide);
+    spares->narrow = marey__alloc(alloc, capacity, sizeof *spares->narrow);
+    spares->byte = marey__alloc(alloc, capacity, sizeof *spares->byte);
+    return spares->wide != NULL && spares->narrow != NULL && spares->byte != NULL;
+}
+
+static void release_spares(const struct marey_alloc *alloc, struct spares *spares)
+{
+    marey__dealloc(alloc, spares->wide, spares->capacity, sizeof *spares->wide);
+    marey__dealloc(alloc, spares->narrow, spares->capacity, sizeof *spares->narrow);
+    marey__dealloc(alloc, spares->byte, spares->capacity, sizeof *spares->byte);
+}
+
+/* ---- slices ------------------------------------------------------------- */
+
+struct slice_order {
+    const struct marey_trace *trace;
+    uint8_t rank[MAREY_N_CATEGORIES]; /* law 2's order of kinds */
+};
+
+static uint8_t rank_of_kind(enum marey_kind kind)
+{
+    if (kind == MAREY_KIND_WINDOW)
+        return 0;
+    if (kind == MAREY_KIND_ANNOTATION)
+        return 1;
+    if (kind == MAREY_KIND_PYTHON)
+        return 2;
+    return kind == MAREY_KIND_RUNTIME || kind == MAREY_KIND_DRIVER ? 4 : 3;
+}
+
+static int compare_names(const struct marey_trace *trace, uint32_t a, uint32_t b)
+{
+    if (a == b)
+        return 0;
+    const int order = marey__str_compare(marey__intern_text(&trace->strings, a),
+                                         marey__intern_text(&trace->strings, b));
+    return order != 0 ? order : (a == MAREY_NONE ? -1 : 1);
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_slices(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct slice_order *order = ctx;
+    const struct marey_slice_columns *slices = &order->trace->slices;
+    if (slices->start_ns[a] != slices->start_ns[b])
+        return slices->start_ns[a] < slices->start_ns[b] ? -1 : 1;
+    const int64_t dur_a = slices->dur_ns[a] < 0 ? 0 : slices->dur_ns[a];
+    const int64_t dur_b = slices->dur_ns[b] < 0 ? 0 : slices->dur_ns[b];
+    if (dur_a != dur_b)
+        return dur_a > dur_b ? -1 : 1;
+    const int rank =
+        order->rank[slices->cat_id[a]] - order->rank[slices->cat_id[b]];
+    if (rank != 0)
+        return rank;
+    const int name = compare_names(order->trace, slices->name_id[a], slices->name_id[b]);
+    return name != 0 ? name : compare_u64(slices->offset[a], slices->offset[b]);
+}
+
+/* Rows come with the place of their link; the order of slices becomes that of links. */
+static bool reorder_links(struct marey_trace *trace, const uint32_t *perm, size_t n_rows)
+{
+    struct marey_link_columns *links = &trace->links;
+    const struct marey_alloc *alloc = &trace->alloc;
+    if (links->n == 0)
+        return true;
+    uint32_t *link_of_row = marey__alloc(alloc, n_rows, sizeof *link_of_row);
+    uint32_t *slice_idx = marey__alloc(alloc, links->capacity, sizeof *slice_idx);
+    uint64_t *correlation = marey__alloc(alloc, links->capacity, sizeof *correlation);
+    const bool has_room = link_of_row != NULL && slice_idx != NULL && correlation != NULL;
+    if (has_room) {
+        for (size_t i = 0; i < links->n; i++)
+            link_of_row[links->slice_idx[i]] = (uint32_t)i;
+        size_t n = 0;
+        for (size_t i = 0; i < trace->slices.n; i++) {
+            if ((trace->slices.flags[i] & MAREY_ROW_LINKED) == 0)
+                continue;
+            slice_idx[n] = (uint32_t)i;
+            correlation[n++] = links->correlation[link_of_row[perm[i]]];
+            trace->slices.flags[i] &= (uint8_t)~MAREY_ROW_LINKED;
+        }
+        links->n = n;
+        uint32_t *old_idx = links->slice_idx;
+        uint64_t *old_correlation = links->correlation;
+        links->slice_idx = slice_idx;
+        links->correlation = correlation;
+        slice_idx = old_idx;
+        correlation = old_correlation;
+    }
+    marey__dealloc(alloc, correlation, links->capacity, sizeof *correlation);
+    marey__dealloc(alloc, slice_idx, links->capacity, sizeof *slice_idx);
+    marey__dealloc(alloc, link_of_row, n_rows, sizeof *link_of_row);
+    return has_room;
+}
+
+static void gather_slices(struct marey_slice_columns *slices, struct spares *spares,
+                          const uint32_t *perm, size_t n_kept)
+{
+    gather_i64(&slices->start_ns, &spares->wide, perm, n_kept);
+    gather_i64(&slices->dur_ns, &spares->wide, perm, n_kept);
+    gather_u64(&slices->offset, &spares->wide, perm, n_kept);
+    gather_u32(&slices->name_id, &spares->narrow, perm, n_kept);
+    gather_u8(&slices->cat_id, &spares->byte, perm, n_kept);
+    gather_u8(&slices->flags, &spares->byte, perm, n_kept);
+    slices->n = n_kept;
+}
+
+bool marey__sort_slices(struct marey_trace *trace)
+{
+    struct marey_slice_columns *slices = &trace->slices;
+    const struct marey_alloc *alloc = &trace->alloc;
+    const size_t n = slices->n;
+    const size_t n_tracks = trace->tracks.n;
+    struct spares spares = {0};
+    struct slice_order order = {.trace = trace};
+    for (size_t i = 0; i < trace->n_categories; i++)
+        order.rank[i] = rank_of_kind(trace->category[i].kind);
+
+    uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
+    uint32_t *first = marey__alloc(alloc, n_tracks + 1, sizeof *first);
+    bool is_done = perm != NULL && first != NULL && make_spares(alloc, slices->capacity, &spares);
+    if (is_done) {
+        const size_t n_kept =
+            group_rows(slices->parent_idx, slices->flags, n, perm, first, n_tracks);
+        is_done = sort_groups(alloc, perm, first, n_tracks, compare_slices, &order);
+        if (is_done) {
+            gather_slices(slices, &spares, perm, n_kept);
+            for (size_t t = 0; t < n_tracks; t++) {
+                trace->tracks.at[t].first_slice = first[t];
+                trace->tracks.at[t].n_slices = first[t + 1] - first[t];
+            }
+            is_done = reorder_links(trace, perm, n);
+        }
+    }
+    release_spares(alloc, &spares);
+    marey__dealloc(alloc, first, n_tracks + 1, sizeof *first);
+    marey__dealloc(alloc, perm, n, sizeof *perm);
+    return is_done;
+}
+
+/* ---- instants and counters ------------------------------------------------ */
+
+struct point_order {
+    const struct marey_trace *trace;
+    const struct marey_point_columns *points;
+};
+
+static int compare_points(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct point_order *order = ctx;
+    const struct marey_point_columns *points = order->points;
+    if (points->ts_ns[a] != points->ts_ns[b])
+        return points->ts_ns[a] < points->ts_ns[b] ? -1 : 1;
+    const int name = compare_names(order->trace, points->name_id[a], points->name_id[b]);
+    return name != 0 ? name : compare_u64(points->offset[a], points->offset[b]);
+}
+
+bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *points)
+{
+    const struct marey_alloc *alloc = &trace->alloc;
+    const size_t n = points->n;
+    const size_t n_tracks = trace->tracks.n;
+    const struct point_order order = {trace, points};
+    struct spares spares = {0};
+    if (n == 0)
+        return true;
+    uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
+    uint32_t *first = marey__alloc(alloc, n_tracks + 1, sizeof *first);
+    bool is_done = perm != NULL && first != NULL && make_spares(alloc, points->capacity, &spares);
+    if (is_done) {
+        (void)group_rows(points->track_idx, NULL, n, perm, first, n_tracks);
+        is_done = sort_groups(alloc, perm, first, n_tracks, compare_points, &order);
+    }
+    if (is_done) {
+        gather_i64(&points->ts_ns, &spares.wide, perm, n);
+        gather_u64(&points->offset, &spares.wide, perm, n);
+        gather_u32(&points->track_idx, &spares.narrow, perm, n);
+        gather_u32(&points->name_id, &spares.narrow, perm, n);
+        gather_u8(&points->cat_id, &spares.byte, perm, n);
+        gather_u8(&points->scope, &spares.byte, perm, n);
+    }
+    release_spares(alloc, &spares);
+    marey__dealloc(alloc, first, n_tracks + 1, sizeof *first);
+    marey__dealloc(alloc, perm, n, sizeof *perm);
+    return is_done;
+}
+
+/* ---- flows ------------------------------------------------------------------ */
+
+static int compare_flows(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct marey_flow_columns *flows = ctx;
+    if (flows->ts_ns[a] != flows->ts_ns[b])
+        return flows->ts_ns[a] < flows->ts_ns[b] ? -1 : 1;
+    if (flows->id[a] != flows->id[b])
+        return compare_u64(flows->id[a], flows->id[b]);
+    if (flows->label_idx[a] != flows->label_idx[b])
+        return (int)flows->label_idx[a] - (int)flows->label_idx[b];
+    if (flows->phase[a] != flows->phase[b])
+        return (int)flows->phase[b] - (int)flows->phase[a]; /* s, then f */
+    return compare_u64(a, b);
+}
+
+bool marey__sort_flows(struct marey_trace *trace)
+{
+    struct marey_flow_columns *flows = &trace->flows;
+    const struct marey_alloc *alloc = &trace->alloc;
+    const size_t n = flows->n;
+    const size_t n_tracks = trace->tracks.n;
+    struct spares spares = {0};
+    if (n == 0)
+        return true;
+    uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
+    uint32_t *first = marey__alloc(alloc, n_tracks + 1, sizeof *first);
+    bool is_done = perm != NULL && first != NULL && make_spares(alloc, flows->capacity, &spares);
+    if (is_done) {
+        (void)group_rows(flows->track_idx, NULL, n, perm, first, n_tracks);
+        is_done = sort_groups(alloc, perm, first, n_tracks, compare_flows, flows);
+    }
+    if (is_done) {
+        gather_i64(&flows->ts_ns, &spares.wide, perm, n);
+        gather_u64(&flows->id, &spares.wide, perm, n);
+        gather_u32(&flows->track_idx, &spares.narrow, perm, n);
+        gather_u8(&flows->label_idx, &spares.byte, perm, n);
+        gather_u8(&flows->phase, &spares.byte, perm, n);
+    }
+    release_spares(alloc, &spares);
+    marey__dealloc(alloc, first, n_tracks + 1, sizeof *first);
+    marey__dealloc(alloc, perm, n, sizeof *perm);
+    return is_done;
+}
+
+/* ---- asynchronous spans -------------------------------------------------------- */
+
+static int compare_spans(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct marey_async_span *span = ctx;
+    if (span[a].track_idx != span[b].track_idx)
+        return span[a].track_idx < span[b].track_idx ? -1 : 1;
+    if (span[a].start_ns != span[b].start_ns)
+        return span[a].start_ns < span[b].start_ns ? -1 : 1;
+    return compare_u64(span[a].offset, span[b].offset);
+}
+
+bool marey__sort_async_spans(struct marey_trace *trace)
+{
+    const struct marey_alloc *alloc = &trace->alloc;
+    const size_t n = trace->async_spans.n;
+    const size_t capacity = trace->async_spans.capacity;
+    if (n == 0)
+        return true;
+    uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
+    struct marey_async_span *sorted = marey__alloc(alloc, capacity, sizeof *sorted);
+    bool is_done = perm != NULL && sorted != NULL;
+    if (is_done) {
+        for (size_t i = 0; i < n; i++)
+            perm[i] = (uint32_t)i;
+        is_done = marey__sort_indices(alloc, perm, n, compare_spans, trace->async_spans.at);
+    }
+    if (is_done) {
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = trace->async_spans.at[perm[i]];
+        struct marey_async_span *old = trace->async_spans.at;
+        trace->async_spans.at = sorted;
+        sorted = old;
+    }
+    marey__dealloc(alloc, sorted, capacity, sizeof *sorted);
+    marey__dealloc(alloc, perm, n, sizeof *perm);
+    return is_done;
+}
