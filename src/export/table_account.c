@@ -1,0 +1,121 @@
+/*
+ * table_account.c - the lines above a table: what is not clean (law 7), what it is about.
+ */
+#include "export/display.h"
+#include "export/table.h"
+
+#define LINE_WIDTH 120
+#define INDENT 4
+
+static const char *const map_words[] = {
+    [MAREY_LEDGER_QUARANTINED] = "set aside",
+    [MAREY_LEDGER_REPAIRED] = "repaired",
+    [MAREY_LEDGER_FINDING] = "found",
+    [MAREY_LEDGER_INFO] = "noted",
+};
+
+struct marey_window marey__table_window(const struct marey_table *table)
+{
+    const struct marey_slices slices = marey_trace_slices(table->trace);
+    size_t n_categories = 0;
+    const struct marey_category *category = marey_trace_categories(table->trace, &n_categories);
+    struct marey_window window = {MAREY_UNKNOWN, MAREY_UNKNOWN, 0};
+    for (size_t i = 0; i < slices.n; i++) {
+        const enum marey_kind kind = category[slices.cat_id[i]].kind;
+        window.n_operations += marey_kind_is_device_operation(kind);
+        if (kind == MAREY_KIND_WINDOW || slices.dur_ns[i] == MAREY_UNKNOWN)
+            continue;
+        const int64_t start = slices.start_ns[i];
+        const int64_t end = start + slices.dur_ns[i];
+        if (window.start_ns == MAREY_UNKNOWN || start < window.start_ns)
+            window.start_ns = start;
+        if (window.end_ns == MAREY_UNKNOWN || end > window.end_ns)
+            window.end_ns = end;
+    }
+    return window;
+}
+
+static void add_row(const struct marey_ledger_row *row, struct marey_textbuf *line,
+                    struct marey_textbuf *out)
+{
+    marey__text_reset(line);
+    marey__text_add_c(line, map_words[row->map]);
+    marey__text_add_c(line, ": ");
+    marey__add_grouped(line, row->count);
+    marey__text_add_format(line, " %s (%s)", row->reason, row->meaning);
+    marey__text_add_c(out, "  ");
+    marey__display_add_wrapped(out, (struct marey_str){line->ptr, line->len}, LINE_WIDTH - 2,
+                               INDENT);
+}
+
+/* Crossing slices are normal where Python frames are recorded: alone, one short line. */
+void marey__table_add_account(const struct marey_table *table, struct marey_textbuf *out)
+{
+    const struct marey_ledger *ledger = &table->ledger;
+    size_t n_unclean = 0;
+    uint64_t n_crossings = 0;
+    for (size_t i = 0; i < ledger->n_rows; i++) {
+        n_unclean += ledger->rows[i].map != MAREY_LEDGER_INFO;
+        if (strcmp(ledger->rows[i].reason, "crossing") == 0)
+            n_crossings = ledger->rows[i].count;
+    }
+    if (n_unclean == 0)
+        return;
+    if (n_unclean == 1 && n_crossings > 0) {
+        marey__add_grouped(out, n_crossings);
+        marey__text_add_c(out, n_crossings == 1
+                                   ? " slice outlives its parent (each instant is charged once)\n"
+                                   : " slices outlive their parent (each instant is charged once)\n");
+        return;
+    }
+    marey__text_add_c(out, "not clean (");
+    marey__add_grouped(out, ledger->n_read);
+    marey__text_add_c(out, " records read, ");
+    marey__add_grouped(out, ledger->n_used);
+    marey__text_add_c(out, " used):\n");
+
+    struct marey_textbuf line;
+    marey__text_init(&line, &table->alloc);
+    for (size_t i = 0; i < ledger->n_rows; i++)
+        if (ledger->rows[i].map != MAREY_LEDGER_INFO)
+            add_row(&ledger->rows[i], &line, out);
+    out->failed |= marey__text_failed(&line);
+    marey__text_release(&line);
+}
+
+static void add_count(struct marey_textbuf *out, uint64_t n, const char *one, const char *many)
+{
+    marey__add_grouped(out, n);
+    marey__text_add_c(out, n == 1 ? one : many);
+}
+
+void marey__table_add_title(const struct marey_table *table, struct marey_textbuf *out)
+{
+    size_t n_sources = 0;
+    const struct marey_source *source = marey_trace_sources(table->trace, &n_sources);
+    size_t n_tracks = 0;
+    (void)marey_trace_tracks(table->trace, &n_tracks);
+    const struct marey_window window = marey__table_window(table);
+
+    add_count(out, n_sources, " file", " files");
+    if (n_sources == 1 && !source->rank_is_assumed)
+        marey__text_add_format(out, " (rank %lld)", (long long)source->rank);
+    marey__text_add_c(out, ": window ");
+    if (window.start_ns == MAREY_UNKNOWN)
+        marey__text_add_c(out, MAREY_DASH);
+    else
+        marey__add_time(out, window.end_ns - window.start_ns, table->options.time_unit, false);
+    marey__text_add_c(out, ", ");
+    add_count(out, marey_trace_slices(table->trace).n, " slice", " slices");
+    marey__text_add_c(out, " on ");
+    add_count(out, n_tracks, " track", " tracks");
+    if (table->has_device) {
+        marey__text_add_c(out, ", ");
+        add_count(out, window.n_operations, " device operation", " device operations");
+        marey__text_add_c(out, " on ");
+        add_count(out, table->totals.n_devices, " device", " devices");
+    }
+    if (table->grouping.top_level)
+        marey__text_add_c(out, "; only slices without a parent");
+    marey__text_add_byte(out, '\n');
+}
