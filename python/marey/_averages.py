@@ -1,0 +1,266 @@
+"""Averages by our own rules: rows, sums, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
+
+from marey import _core
+from marey._events import Event, parse_json
+
+if TYPE_CHECKING:
+    from marey._trace import Trace
+
+FORMATS = {"table": 0, "csv": 1, "json": 2}
+LAYOUTS = {"marey": 0, "torch": 1}
+TIME_UNITS = {None: 0, "us": 1, "ms": 2, "s": 3}
+DEVICE_KINDS = frozenset({"kernel", "memcpy", "memset"})
+UNLIMITED = 2**32 - 1
+
+Width: TypeAlias = "int | None | EllipsisType"
+
+
+def choice(what: str, value: Any, choices: dict[Any, int]) -> int:
+    """The number of a word; ValueError tells the words there are."""
+    if value not in choices:
+        words = ", ".join(repr(word) for word in choices)
+        raise ValueError(f"no {what} '{value}': it is one of {words}")
+    return choices[value]
+
+
+def width_of(width: Width) -> int:
+    """A width as the core takes it: 0 is the default."""
+    if width is ...:
+        return 0
+    return UNLIMITED if width is None or width == 0 else width
+
+
+def limit_of(row_limit: int | None) -> int:
+    """A number of rows as the core takes it: 0 is the default."""
+    if row_limit == 0:
+        raise ValueError("no row limit '0': give a number of rows, or -1 for all")
+    return 0 if row_limit is None else row_limit
+
+
+class Grouping(NamedTuple):
+    """The arguments of key_averages()."""
+
+    by_shape: bool = False
+    by_stack: int = 0
+    by_overload: bool = False
+    include_python: bool = False
+    top_level: bool = False
+
+
+class AverageRecord(NamedTuple):
+    """struct marey_average."""
+
+    name_id: str | None
+    kind: int
+    shapes_id: str | None
+    stack_id: str | None
+    overload_id: str | None
+    first_slice: int | None
+    n_calls: int
+    n_timed: int
+    self_ns: int | None
+    total_ns: int | None
+    sum_ns: int | None
+    min_ns: int | None
+    max_ns: int | None
+    p50_ns: int | None
+    p99_ns: int | None
+    device_self_ns: int | None
+    device_total_ns: int | None
+    n_device_operations: int
+
+
+class Totals(NamedTuple):
+    """Sums over all rows, in nanoseconds."""
+
+    host_self_ns: int | None
+    python_self_ns: int | None
+    """The part of host_self_ns in Python functions."""
+    device_sum_ns: int | None
+    device_busy_ns: int | None
+    """The union of device operations per device, added over the devices."""
+    unowned_ns: int | None
+    """Of device operations whose launch is not in the trace."""
+    overhead_ns: int | None
+    """Of the profiler's own overhead records."""
+    n_devices: int
+
+
+def _us(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The calls of one key. Host slices and device operations have rows of their own.
+
+    Names that end in ``_ns`` are nanoseconds; those that torch has too are microseconds.
+    What is not known is None.
+    """
+
+    key: str | None
+    kind: str
+    count: int
+    n_timed: int
+    """Calls of known duration: what mean and percentiles are of."""
+    self_ns: int | None
+    total_ns: int | None
+    """Recursion counted once."""
+    sum_ns: int | None
+    """Of all timed calls, nested ones too."""
+    min_ns: int | None
+    max_ns: int | None
+    p50_ns: int | None
+    p99_ns: int | None
+    device_self_ns: int | None
+    """Device operations that belong to these calls."""
+    device_total_ns: int | None
+    """With those of the ops inside them."""
+    n_device_operations: int
+    input_shapes: list[Any] | None
+    stack: list[str] | None
+    overload_name: str | None
+    first: Event | None = field(repr=False, compare=False)
+    """The earliest call."""
+
+    @property
+    def is_device(self) -> bool:
+        """It is a row of device operations."""
+        return self.kind in DEVICE_KINDS
+
+    @property
+    def mean_ns(self) -> float | None:
+        if self.sum_ns is None or self.n_timed == 0:
+            return None
+        return self.sum_ns / self.n_timed
+
+    @property
+    def self_cpu_time_total(self) -> float | None:
+        return 0.0 if self.is_device else _us(self.self_ns)
+
+    @property
+    def cpu_time_total(self) -> float | None:
+        return 0.0 if self.is_device else _us(self.total_ns)
+
+    @property
+    def self_device_time_total(self) -> float | None:
+        return _us(self.self_ns if self.is_device else self.device_self_ns)
+
+    @property
+    def device_time_total(self) -> float | None:
+        return _us(self.total_ns if self.is_device else self.device_total_ns)
+
+    @property
+    def cpu_time(self) -> float | None:
+        total = self.cpu_time_total
+        return None if total is None else total / self.count
+
+    @property
+    def device_time(self) -> float | None:
+        total = self.device_time_total
+        return None if total is None else total / self.count
+
+
+def _row(trace: Trace, record: AverageRecord) -> Row:
+    shapes = record.shapes_id
+    stack = record.stack_id
+    return Row(
+        key=record.name_id,
+        kind=_core.KINDS[record.kind],
+        count=record.n_calls,
+        n_timed=record.n_timed,
+        self_ns=record.self_ns,
+        total_ns=record.total_ns,
+        sum_ns=record.sum_ns,
+        min_ns=record.min_ns,
+        max_ns=record.max_ns,
+        p50_ns=record.p50_ns,
+        p99_ns=record.p99_ns,
+        device_self_ns=record.device_self_ns,
+        device_total_ns=record.device_total_ns,
+        n_device_operations=record.n_device_operations,
+        input_shapes=parse_json(shapes) if shapes else None,
+        stack=stack.split(";") if stack else None,
+        overload_name=record.overload_id,
+        first=None if record.first_slice is None else Event(trace, record.first_slice),
+    )
+
+
+class Averages(Sequence[Row]):
+    """What key_averages() returns: rows, their sums, and tables of them."""
+
+    def __init__(self, trace: Trace, grouping: Grouping) -> None:
+        self._trace = trace
+        self._grouping = grouping
+        self._core = trace._core.averages(percentiles=True, **grouping._asdict())
+        self._rows = [_row(trace, AverageRecord(*record)) for record in self._core.rows()]
+
+    @property
+    def totals(self) -> Totals:
+        """Sums over all rows, shown in a table or not."""
+        return Totals(*self._core.totals())
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int | None = None,
+        max_src_column_width: Width = 75,
+        max_name_column_width: Width = ...,
+        max_shapes_column_width: Width = ...,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: Literal["us", "ms", "s"] | None = None,
+        layout: Literal["marey", "torch"] = "marey",
+        columns: str | Iterable[str] | None = None,
+        format: Literal["table", "csv", "json"] = "table",
+    ) -> str:
+        """The rows as text.
+
+        sort_by: a column, or a name of torch's; "+name" goes up, "-name" down. row_limit:
+        rows of a block, -1 is all, None is 40 in a table and all in csv and json. A width
+        of None is unlimited, "..." the default. layout: "marey", or "torch" for torch's
+        columns with our numbers. columns: their names, "all", or None for those that fit.
+        """
+        if top_level_events_only and not self._grouping.top_level:
+            shown = Averages(self._trace, self._grouping._replace(top_level=True))
+        else:
+            shown = self
+        if columns is not None and not isinstance(columns, str):
+            columns = ",".join(columns)
+        return shown._core.table(
+            format=choice("format", format, FORMATS),
+            layout=choice("layout", layout, LAYOUTS),
+            sort=sort_by,
+            limit=limit_of(row_limit),
+            columns=columns,
+            header=header,
+            time_unit=choice("time unit", time_unit, TIME_UNITS),
+            name_width=width_of(max_name_column_width),
+            shapes_width=width_of(max_shapes_column_width),
+            src_width=width_of(max_src_column_width),
+        )
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        return self._rows[index]
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        n_device = sum(row.is_device for row in self._rows)
+        return f"<marey.Averages, {len(self) - n_device} host rows, {n_device} device rows>"
+

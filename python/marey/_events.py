@@ -1,0 +1,322 @@
+"""Events and tracks of a trace: light objects that look into its columns."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+if TYPE_CHECKING:
+    from marey._trace import Trace
+
+UNKNOWN = -(2**63)
+"""In a 64-bit column: the value is not known."""
+
+NONE = 2**32 - 1
+"""In a 32-bit column: there is none."""
+
+FLAG_OPEN = 1
+FLAG_FROM_BEGIN = 2
+FLAG_CROSSES = 4
+FLAG_UNKNOWN_DUR = 8
+
+TRACK_KINDS = ("thread", "stream", "stream_note", "stream_sync")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of JSON text; NaN and infinities, which JSON does not have, are None."""
+    return json.loads(text, strict=False, parse_constant=lambda _: None)
+
+
+class TrackRecord(NamedTuple):
+    """struct marey_track."""
+
+    kind: int
+    source_idx: int
+    process_id: str | None
+    thread_id: str | None
+    device: int | None
+    context: int | None
+    stream: int | None
+    first_slice: int
+    n_slices: int
+    process_name_id: str | None
+    thread_name_id: str | None
+    n_crossings: int
+
+
+class Track:
+    """Where slices lie: a thread of a process, or a stream of a device."""
+
+    __slots__ = ("_record", "_trace", "index", "rank")
+
+    def __init__(self, trace: Trace, index: int, record: TrackRecord, rank: int | None) -> None:
+        self._trace = trace
+        self._record = record
+        self.index = index
+        self.rank = rank
+
+    @property
+    def kind(self) -> str:
+        """"thread", "stream", "stream_note" or "stream_sync"."""
+        return TRACK_KINDS[self._record.kind]
+
+    @property
+    def process(self) -> str | None:
+        """The pid as the file writes it."""
+        return self._record.process_id
+
+    @property
+    def thread(self) -> str | None:
+        """The tid as the file writes it."""
+        return self._record.thread_id
+
+    @property
+    def device(self) -> int | None:
+        return self._record.device
+
+    @property
+    def context(self) -> int | None:
+        return self._record.context
+
+    @property
+    def stream(self) -> int | None:
+        return self._record.stream
+
+    @property
+    def process_name(self) -> str | None:
+        return self._record.process_name_id
+
+    @property
+    def thread_name(self) -> str | None:
+        return self._record.thread_name_id
+
+    @property
+    def source_index(self) -> int:
+        return self._record.source_idx
+
+    @property
+    def n_slices(self) -> int:
+        return self._record.n_slices
+
+    @property
+    def n_crossings(self) -> int:
+        """Slices that outlive their parent."""
+        return self._record.n_crossings
+
+    @property
+    def label(self) -> str:
+        """"r0 p1 t1" or "r0 d0 s7": what the track is, in short; "?" where it is not known."""
+
+        def text(value: object) -> str:
+            return "?" if value is None else str(value)
+
+        if self.kind == "thread":
+            return f"r{text(self.rank)} p{text(self.process)} t{text(self.thread)}"
+        note = self.kind.removeprefix("stream").replace("_", " ")
+        return f"r{text(self.rank)} d{text(self.device)} s{text(self.stream)}{note}"
+
+    def events(self) -> Events:
+        """The slices of the track, in order."""
+        first = self._record.first_slice
+        return Events(self._trace, range(first, first + self._record.n_slices))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Track):
+            return NotImplemented
+        return self._trace is other._trace and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self._trace), self.index))
+
+    def __repr__(self) -> str:
+        return f"<marey.Track {self.label}, {self.n_slices} slices>"
+
+
+class Event:
+    """One slice of a trace."""
+
+    __slots__ = ("_trace", "index")
+
+    def __init__(self, trace: Trace, index: int) -> None:
+        self._trace = trace
+        self.index = index
+
+    @property
+    def name(self) -> str | None:
+        """None where the record has no name."""
+        name_id = self._trace._slices["name_id"][self.index]
+        return None if name_id == NONE else self._trace.strings[name_id]
+
+    @property
+    def kind(self) -> str:
+        """What the category means: "op", "kernel", …"""
+        return self._trace._categories[self._trace._slices["cat_id"][self.index]].kind_name
+
+    @property
+    def category(self) -> str | None:
+        """The category as the file spells it."""
+        return self._trace._categories[self._trace._slices["cat_id"][self.index]].name
+
+    @property
+    def track(self) -> Track:
+        return self._trace.tracks[self._trace._track_index(self.index)]
+
+    @property
+    def start_ns(self) -> int:
+        start_ns: int = self._trace._slices["start_ns"][self.index]
+        return start_ns
+
+    @property
+    def dur_ns(self) -> int | None:
+        """None where the file gives no duration."""
+        dur_ns: int = self._trace._slices["dur_ns"][self.index]
+        return None if dur_ns == UNKNOWN else dur_ns
+
+    @property
+    def end_ns(self) -> int | None:
+        dur_ns = self.dur_ns
+        return None if dur_ns is None else self.start_ns + dur_ns
+
+    @property
+    def self_ns(self) -> int | None:
+        """Time in which this slice was the innermost open one of its track."""
+        if self.dur_ns is None:
+            return None
+        self_ns: int = self._trace._self_ns[self.index]
+        return self_ns
+
+    @property
+    def is_open(self) -> bool:
+        """It never ended: it reaches to the end of the trace."""
+        return bool(self._trace._slices["flags"][self.index] & FLAG_OPEN)
+
+    @property
+    def crosses(self) -> bool:
+        """It outlives its parent."""
+        return bool(self._trace._slices["flags"][self.index] & FLAG_CROSSES)
+
+    @property
+    def parent(self) -> Event | None:
+        """The innermost slice that was open on the track when this one began."""
+        return self._trace._event_or_none(self._trace._slices["parent_idx"][self.index])
+
+    @property
+    def children(self) -> Events:
+        """The slices whose parent this is, in order."""
+        end_ns = self.end_ns
+        parents = self._trace._slices["parent_idx"]
+        starts = self._trace._slices["start_ns"]
+        track = self.track._record
+        found: list[int] = []
+        # Whatever begins inside this slice lies behind it on the track.
+        for i in range(self.index + 1, track.first_slice + track.n_slices):
+            if end_ns is None or starts[i] >= end_ns:
+                break
+            if parents[i] == self.index:
+                found.append(i)
+        return Events(self._trace, found)
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The args of the record, read from the file when asked for."""
+        return Events(self._trace, [self.index]).args()[0]
+
+    @property
+    def correlation(self) -> int | None:
+        """The id that ties a runtime call to what it launched."""
+        link = self._link()
+        return None if link is None else self._trace._links["correlation"][link]
+
+    @property
+    def launch(self) -> Event | None:
+        """Of a device operation: the call that launched it."""
+        link = self._link()
+        if link is None:
+            return None
+        return self._trace._event_or_none(self._trace._owners["launch_idx"][link])
+
+    @property
+    def owner(self) -> Event | None:
+        """Of a device operation: the op that it belongs to."""
+        link = self._link()
+        if link is None:
+            return None
+        return self._trace._event_or_none(self._trace._owners["owner_idx"][link])
+
+    @property
+    def owned(self) -> Events:
+        """The device operations that belong to this event."""
+        return Events(self._trace, self._trace._owned.get(self.index, []))
+
+    def _link(self) -> int | None:
+        slices = self._trace._links["slice_idx"]
+        at = bisect_left(slices, self.index)
+        return at if at < len(slices) and slices[at] == self.index else None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Event):
+            return NotImplemented
+        return self._trace is other._trace and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self._trace), self.index))
+
+    def __repr__(self) -> str:
+        dur_ns = self.dur_ns
+        dur = "unknown" if dur_ns is None else f"{dur_ns} ns"
+        return f"<marey.Event {self.name!r} {self.kind} at {self.start_ns} ns, {dur}>"
+
+
+class Events(Sequence[Event]):
+    """A sequence of events; the objects are made as they are asked for."""
+
+    __slots__ = ("_indices", "_trace")
+
+    def __init__(self, trace: Trace, indices: Sequence[int]) -> None:
+        self._trace = trace
+        self._indices = indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> Events: ...
+    def __getitem__(self, index: int | slice) -> Event | Events:
+        if isinstance(index, slice):
+            return Events(self._trace, self._indices[index])
+        return Event(self._trace, self._indices[index])
+
+    def __iter__(self) -> Iterator[Event]:
+        trace = self._trace
+        return (Event(trace, index) for index in self._indices)
+
+    def args(self) -> list[dict[str, Any]]:
+        """The args of all of them, in one pass over the file."""
+        offsets = self._trace._slices["offset"]
+        wanted = sorted({offsets[index] for index in self._indices})
+        texts = self._trace._core.walk_args(array("Q", wanted))
+        by_offset = dict(zip(wanted, texts, strict=True))
+        return [
+            {} if (text := by_offset[offsets[index]]) is None else parse_json(text)
+            for index in self._indices
+        ]
+
+    def __repr__(self) -> str:
+        return f"<marey.Events, {len(self)} of them>"
+
+
+class AsyncSpan(NamedTuple):
+    """A span from a "b" to an "e" record; it lies on no stack and takes no CPU time."""
+
+    name: str | None
+    id: str | None
+    start_ns: int
+    dur_ns: int | None
+    """None where the end is missing."""
+    track: Track | None
+    category: str | None

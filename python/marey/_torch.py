@@ -1,0 +1,640 @@
+"""torch's own view of a trace: FunctionEvents, averages and tables as torch.profiler has
+them, with its rules and its text instead of ours.
+
+Times are floats in microseconds and memory is integers in bytes, as in torch. The lists
+are read-only; the objects look into the view when asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+
+from marey import _core
+from marey._averages import TIME_UNITS, UNLIMITED, choice
+from marey._events import Event, parse_json
+
+if TYPE_CHECKING:
+    from marey._trace import Trace
+
+STACK_METRICS = (
+    "self_cpu_time_total",
+    "self_cuda_time_total",
+    "self_xpu_time_total",
+    "self_privateuse1_time_total",
+)
+
+
+class DeviceType(IntEnum):
+    """torch's own numbers."""
+
+    CPU = 0
+    CUDA = 1
+    MKLDNN = 2
+    OPENGL = 3
+    OPENCL = 4
+    IDEEP = 5
+    HIP = 6
+    FPGA = 7
+    MAIA = 8
+    XLA = 9
+    Vulkan = 10
+    Metal = 11
+    XPU = 12
+    MPS = 13
+    Meta = 14
+    HPU = 15
+    VE = 16
+    Lazy = 17
+    IPU = 18
+    MTIA = 19
+    PrivateUse1 = 20
+
+
+class Interval(NamedTuple):
+    """A span in microseconds since the start of the trace."""
+
+    start: float
+    end: float
+
+    def elapsed_us(self) -> float:
+        return self.end - self.start
+
+
+class Kernel(NamedTuple):
+    """A device operation that an event launched; duration is in microseconds."""
+
+    name: str
+    device: int
+    duration: float
+
+
+class TorchOptions(NamedTuple):
+    """What a view was made with, given or taken from the file."""
+
+    version: str
+    profile_memory: bool
+    with_flops: bool
+    include_python_functions: bool
+
+
+class EventRecord(NamedTuple):
+    """struct marey_torch_event."""
+
+    id: int
+    name_id: str
+    trace_name_id: str
+    overload_id: str
+    shapes_id: str
+    slice_idx: int | None
+    start_us: float
+    end_us: float
+    thread: int
+    forward_thread: int | None
+    sequence: int
+    python_id: int
+    parent_idx: int | None
+    first_kernel: int
+    n_kernels: int
+    first_stack: int
+    n_stack: int
+    cpu_memory: int
+    device_memory: int
+    self_cpu_memory: int
+    self_device_memory: int
+    flops: int
+    cpu_total_us: float
+    self_cpu_us: float
+    device_total_us: float
+    self_device_us: float
+    device_type: int
+    device_index: int
+    is_async: bool
+    is_user_annotation: bool
+    is_python_function: bool
+
+
+class AverageRecord(NamedTuple):
+    """struct marey_torch_average."""
+
+    name_id: str
+    overload_id: str
+    shapes_id: str
+    first_stack: int
+    n_stack: int
+    first_event: int | None
+    count: int  # type: ignore[assignment]
+    cpu_total_us: float
+    self_cpu_us: float
+    device_total_us: float
+    self_device_us: float
+    cpu_memory: int
+    device_memory: int
+    self_cpu_memory: int
+    self_device_memory: int
+    flops: int
+    device_type: int
+    has_parent: bool
+    is_async: bool
+    is_user_annotation: bool
+
+
+def format_time(time_us: float) -> str:
+    """A time as torch writes it."""
+    if time_us >= 1_000_000:
+        return f"{time_us / 1_000_000:.3f}s"
+    if time_us >= 1_000:
+        return f"{time_us / 1_000:.3f}ms"
+    return f"{time_us:.3f}us"
+
+
+# ---- what events and averages have in common ------------------------------------------------
+
+
+class _Timed:
+    """The names of torch's FormattedTimesMixin and its twins, over a record."""
+
+    __slots__ = ()
+
+    @property
+    def _record(self) -> EventRecord | AverageRecord:
+        raise NotImplementedError
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def key(self) -> str:
+        return self._record.name_id
+
+    @property
+    def overload_name(self) -> str:
+        return self._record.overload_id
+
+    @property
+    def device_type(self) -> DeviceType:
+        return DeviceType(self._record.device_type)
+
+    @property
+    def is_async(self) -> bool:
+        return self._record.is_async
+
+    @property
+    def is_user_annotation(self) -> bool:
+        return self._record.is_user_annotation
+
+    @property
+    def is_remote(self) -> bool:
+        return False
+
+    @property
+    def is_legacy(self) -> bool:
+        return False
+
+    @property
+    def node_id(self) -> int:
+        return -1
+
+    @property
+    def cpu_time_total(self) -> float:
+        return self._record.cpu_total_us
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        return self._record.self_cpu_us
+
+    @property
+    def device_time_total(self) -> float:
+        return self._record.device_total_us
+
+    @property
+    def self_device_time_total(self) -> float:
+        return self._record.self_device_us
+
+    @property
+    def cpu_time(self) -> float:
+        return 0.0 if self.count == 0 else self.cpu_time_total / self.count
+
+    @property
+    def device_time(self) -> float:
+        return 0.0 if self.count == 0 else self.device_time_total / self.count
+
+    @property
+    def cuda_time(self) -> float:
+        """The older name of device_time."""
+        return self.device_time
+
+    @property
+    def cpu_memory_usage(self) -> int:
+        return self._record.cpu_memory
+
+    @property
+    def self_cpu_memory_usage(self) -> int:
+        return self._record.self_cpu_memory
+
+    @property
+    def device_memory_usage(self) -> int:
+        return self._record.device_memory
+
+    @property
+    def self_device_memory_usage(self) -> int:
+        return self._record.self_device_memory
+
+    @property
+    def cpu_time_str(self) -> str:
+        return format_time(self.cpu_time)
+
+    @property
+    def device_time_str(self) -> str:
+        return format_time(self.device_time)
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        return format_time(self.cpu_time_total)
+
+    @property
+    def device_time_total_str(self) -> str:
+        return format_time(self.device_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        return format_time(self.self_cpu_time_total)
+
+    @property
+    def self_device_time_total_str(self) -> str:
+        return format_time(self.self_device_time_total)
+
+
+# ---- events --------------------------------------------------------------------------------------
+
+
+class FunctionEvent(_Timed):
+    """One event as torch's events() has it."""
+
+    __slots__ = ("_cached", "_index", "_list")
+
+    def __init__(self, events: EventList, index: int) -> None:
+        self._list = events
+        self._index = index
+        self._cached: EventRecord | None = None
+
+    @property
+    def _record(self) -> EventRecord:
+        if self._cached is None:
+            self._cached = EventRecord(*self._list._core.event(self._index))
+        return self._cached
+
+    @property
+    def id(self) -> int:
+        """The correlation id; 0 for Python functions."""
+        return self._record.id
+
+    @property
+    def name(self) -> str:
+        return self._record.name_id
+
+    @property
+    def trace_name(self) -> str:
+        return self._record.trace_name_id
+
+    @property
+    def thread(self) -> int:
+        """A logical thread from 1; of a device event its stream."""
+        return self._record.thread
+
+    @property
+    def fwd_thread(self) -> int | None:
+        return self._record.forward_thread
+
+    @property
+    def time_range(self) -> Interval:
+        return Interval(self._record.start_us, self._record.end_us)
+
+    @property
+    def sequence_nr(self) -> int:
+        return self._record.sequence
+
+    @property
+    def python_id(self) -> int:
+        return self._record.python_id
+
+    @property
+    def is_python_function(self) -> bool:
+        return self._record.is_python_function
+
+    @property
+    def device_index(self) -> int:
+        return self._record.device_index
+
+    @property
+    def flops(self) -> int | None:
+        """None for "[memory]" events, as in torch."""
+        is_memory = self._record.slice_idx is None and self.name == "[memory]"
+        return None if is_memory else self._record.flops
+
+    @property
+    def input_shapes(self) -> list[Any]:
+        shapes: list[Any] = parse_json(self._record.shapes_id or "[]")
+        return shapes
+
+    @property
+    def stack(self) -> list[str]:
+        """Innermost first."""
+        return self._list._core.stack(self._record.first_stack, self._record.n_stack)
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        rows = self._list._core.kernels(self._record.first_kernel, self._record.n_kernels)
+        return [Kernel(*row) for row in rows]
+
+    @property
+    def cpu_parent(self) -> FunctionEvent | None:
+        parent = self._record.parent_idx
+        return None if parent is None else self._list[parent]
+
+    @property
+    def cpu_children(self) -> list[FunctionEvent]:
+        return [self._list[i] for i in self._list._children.get(self._index, ())]
+
+    @property
+    def use_device(self) -> str | None:
+        return self._list._view.use_device
+
+    @property
+    def cuda_time_total(self) -> float:
+        """The older name of device_time_total."""
+        return self.device_time_total
+
+    @property
+    def self_cuda_time_total(self) -> float:
+        """The older name of self_device_time_total."""
+        return self.self_device_time_total
+
+    @property
+    def event(self) -> Event | None:
+        """The slice of the trace that this is; None for what has none."""
+        index = self._record.slice_idx
+        return None if index is None else Event(self._list._view.trace, index)
+
+    def __repr__(self) -> str:
+        span = self.time_range
+        return (
+            f"<marey.FunctionEvent id={self.id} {self.name!r} thread={self.thread}"
+            f" {span.start:.3f}us to {span.end:.3f}us>"
+        )
+
+
+class FunctionEventAvg(_Timed):
+    """One row as torch's key_averages() has it."""
+
+    __slots__ = ("_averages", "_row")
+
+    def __init__(self, averages: TorchAverages, row: AverageRecord) -> None:
+        self._averages = averages
+        self._row = row
+
+    @property
+    def _record(self) -> AverageRecord:
+        return self._row
+
+    @property
+    def count(self) -> int:
+        return self._row.count
+
+    @property
+    def flops(self) -> int:
+        return self._row.flops
+
+    @property
+    def input_shapes(self) -> Any:
+        """A list where it was grouped by shapes, else ""."""
+        return parse_json(self._row.shapes_id) if self._row.shapes_id else ""
+
+    @property
+    def stack(self) -> list[str]:
+        return self._averages._view._core.stack(self._row.first_stack, self._row.n_stack)
+
+    @property
+    def cpu_parent(self) -> FunctionEvent | None:
+        """The parent of the first event of the row."""
+        first = self._row.first_event
+        return None if first is None else self._averages._view.events()[first].cpu_parent
+
+    @property
+    def use_device(self) -> str | None:
+        return self._averages._view.use_device
+
+    def __repr__(self) -> str:
+        return (
+            f"<marey.FunctionEventAvg {self.key!r} count={self.count}"
+            f" self_cpu_time={self.self_cpu_time_total_str}"
+            f" self_device_time={self.self_device_time_total_str}>"
+        )
+
+
+# ---- lists ------------------------------------------------------------------------------------------
+
+_Item = TypeVar("_Item", bound=_Timed)
+
+
+class _TableList(Sequence[_Item]):
+    """A read-only list with torch's table()."""
+
+    _view: TorchView
+    _core: _core.TorchView | _core.TorchAverages
+
+    @cached_property
+    def _items(self) -> list[_Item]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> _Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[_Item]: ...
+    def __getitem__(self, index: int | slice) -> _Item | list[_Item]:
+        return self._items[index]
+
+    def __iter__(self) -> Iterator[_Item]:
+        return iter(self._items)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The sum over all of them, added up as torch does."""
+        total = 0.0
+        for item in self._items:
+            total += item.self_cpu_time_total
+        return total
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
+        """torch's own table, byte for byte."""
+        # torch takes any other unit for "choose one for each cell".
+        unit = TIME_UNITS.get(time_unit, 0)
+        return self._core.table(
+            sort_by=sort_by,
+            row_limit=row_limit,
+            src_width=_width(max_src_column_width),
+            name_width=_width(max_name_column_width),
+            shapes_width=_width(max_shapes_column_width),
+            header=header,
+            top_level=top_level_events_only,
+            time_unit=unit,
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def _width(width: int | None) -> int:
+    return UNLIMITED if width is None else width
+
+
+class EventList(_TableList[FunctionEvent]):
+    """What torch's events() returns."""
+
+    _core: _core.TorchView
+
+    def __init__(self, view: TorchView) -> None:
+        self._view = view
+        self._core = view._core
+
+    @cached_property
+    def _items(self) -> list[FunctionEvent]:
+        return [FunctionEvent(self, i) for i in range(self._core.n_events())]
+
+    @cached_property
+    def _children(self) -> dict[int, list[int]]:
+        children: dict[int, list[int]] = {}
+        for i, parent in enumerate(self._core.parents()):
+            if parent is not None:
+                children.setdefault(parent, []).append(i)
+        return children
+
+    def key_averages(
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> TorchAverages:
+        """Averages by name, and by what else is asked for."""
+        return TorchAverages(
+            self._view, group_by_input_shapes, group_by_stack_n, group_by_overload_name
+        )
+
+    def supported_export_stacks_metrics(self) -> list[str]:
+        return list(STACK_METRICS)
+
+    def export_stacks(self, path: str | os.PathLike[str], metric: str) -> None:
+        """Write one line a stack, as torch does: for flame graphs."""
+        text = self._core.stacks_text(metric)
+        with open(path, "wb") as file:
+            file.write(text)
+
+    def __repr__(self) -> str:
+        return f"<marey.EventList, {len(self)} events>"
+
+
+class TorchAverages(_TableList[FunctionEventAvg]):
+    """What torch's key_averages() returns."""
+
+    _core: _core.TorchAverages
+
+    def __init__(self, view: TorchView, by_shape: bool, by_stack: int, by_overload: bool) -> None:
+        self._view = view
+        self._core = view._core.averages(
+            by_shape=by_shape, by_stack=by_stack, by_overload=by_overload
+        )
+
+    @cached_property
+    def _items(self) -> list[FunctionEventAvg]:
+        return [FunctionEventAvg(self, AverageRecord(*row)) for row in self._core.rows()]
+
+    def __repr__(self) -> str:
+        return f"<marey.TorchAverages, {len(self)} rows>"
+
+
+# ---- the view -----------------------------------------------------------------------------------------
+
+
+class TorchView:
+    """A trace as torch.profiler shows it; made by Trace.view()."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        version: int,
+        profile_memory: bool | None,
+        with_flops: bool | None,
+        include_python_functions: bool | None,
+    ) -> None:
+        self.trace = trace
+        self._core = trace._core.torch_view(
+            version=version,
+            memory=_known(profile_memory),
+            flops=_known(with_flops),
+            python_functions=_known(include_python_functions),
+        )
+
+    @property
+    def options(self) -> TorchOptions:
+        """What was given, and what was taken from the file."""
+        version, memory, flops, python_functions = self._core.options()
+        return TorchOptions(
+            f"{version // 100}.{version % 100}", memory == 2, flops == 2, python_functions == 2
+        )
+
+    @cached_property
+    def use_device(self) -> str | None:
+        """"cuda" where the trace has events of such a device."""
+        names = {1: "cuda", 12: "xpu", 20: "privateuseone"}
+        for item in self._events:
+            if item.device_type in names:
+                return names[item.device_type]
+        return None
+
+    @cached_property
+    def _events(self) -> EventList:
+        return EventList(self)
+
+    def events(self) -> EventList:
+        """The FunctionEvents, in torch's order."""
+        return self._events
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> TorchAverages:
+        """Averages by name, and by what else is asked for."""
+        return TorchAverages(self, group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def export_stacks(
+        self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
+    ) -> None:
+        """Write one line a stack, as torch does: for flame graphs."""
+        self._events.export_stacks(path, metric)
+
+    def __repr__(self) -> str:
+        return f"<marey.TorchView of {self.trace!r} as torch {self.options.version}>"
+
+
+def _known(value: bool | None) -> int:
+    """None is "take it from the file"."""
+    return 0 if value is None else 2 if value else 1

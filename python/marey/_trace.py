@@ -1,0 +1,426 @@
+"""Loading, and the trace itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, overload
+
+from marey import _core
+from marey._averages import Averages, Grouping
+from marey._events import NONE, UNKNOWN, AsyncSpan, Event, Events, Track, TrackRecord, parse_json
+from marey._torch import TorchView
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["NONE", "UNKNOWN", "Ledger", "LedgerRow", "Source", "Trace", "load"]
+
+Path: TypeAlias = "str | os.PathLike[str]"
+
+LEDGER_MAPS = ("quarantined", "repaired", "findings", "info")
+
+
+# ---- loading ---------------------------------------------------------------------------
+
+
+def load(source: Path | Buffer | IO[bytes] | IO[str] | Iterable[Path]) -> Trace:
+    """Read a trace.
+
+    source: a file (.json or .json.gz), a folder (its trace files, one for each rank), a
+    list of files, bytes in memory, or an object with ``read()``.
+
+    Raises FormatError for what is no trace, OSError for what cannot be read.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return _load_paths([source])
+    if _is_buffer(source):
+        return Trace(_core.import_bytes(cast("Buffer", source)))
+    if hasattr(source, "read"):
+        return Trace(_core.import_bytes(_read_all(source)))
+    if isinstance(source, Iterable):
+        return _load_paths(source)
+    raise TypeError(
+        f"cannot load a {type(source).__name__}: give a path, a list of paths, bytes or a file"
+    )
+
+
+def _is_buffer(source: object) -> bool:
+    try:
+        memoryview(source)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def _read_all(file: Any) -> bytes:
+    data = file.read()
+    return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+
+
+def _load_paths(paths: Iterable[Path]) -> Trace:
+    files: list[bytes] = []
+    for path in paths:
+        files.extend(os.fsencode(file) for file in _files_of(path))
+    if not files:
+        raise ValueError("cannot load an empty list of paths")
+    return Trace(_core.import_paths(tuple(files)))
+
+
+def _files_of(path: Path) -> list[str]:
+    """The file itself, or those of a folder. The system's own refusals are raised here, as
+    Python says them."""
+    name = os.fspath(path)
+    if name == "-":
+        return [name]
+    mode = os.stat(name).st_mode
+    if not os.access(name, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+    return _core.list_folder(name) if stat.S_ISDIR(mode) else [name]
+
+
+# ---- parts of a trace --------------------------------------------------------------------
+
+
+class Strings(Sequence[str]):
+    """The interned strings of a trace by id."""
+
+    def __init__(self, core: _core.Trace) -> None:
+        self._core = core
+        self._texts: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return self._core.n_strings()
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        text = self._texts.get(index)
+        if text is None:
+            at = index + len(self) if index < 0 else index
+            if at < 0:
+                raise IndexError(f"no string '{index}' in this trace")
+            text = self._texts[index] = self._core.string(at)
+        return text
+
+    def __repr__(self) -> str:
+        return f"<marey.Strings, {len(self)} of them>"
+
+
+class Category(NamedTuple):
+    """A category as the file spells it, and what it means."""
+
+    name: str | None
+    kind: int
+
+    @property
+    def kind_name(self) -> str:
+        return _core.KINDS[self.kind]
+
+
+class Source(NamedTuple):
+    """One file that went into the trace."""
+
+    path: str | None
+    rank: int | None
+    world_size: int | None
+    rank_is_assumed: bool
+    base_ns: int | None
+    size_bytes: int
+    n_records: int
+    n_metadata: int
+    is_gzip: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One reason why records were not used as they are, and how often it was met."""
+
+    map: str
+    reason: str
+    meaning: str
+    count: int
+    examples: tuple[int, ...]
+    """Source number × 2**48 + byte offset of the first records."""
+
+
+class Ledger(Mapping[str, dict[str, int]]):
+    """The account of a trace: ``ledger["findings"]["crossing"]`` is a count.
+
+    The keys are "quarantined" (set aside, in no number), "repaired" (used after a change),
+    "findings" (wrong, and used as it is) and "info" (normal, and counted).
+    """
+
+    def __init__(self, n_read: int, n_used: int, rows: list[LedgerRow]) -> None:
+        self.n_read = n_read
+        self.n_used = n_used
+        self.rows = rows
+        self._counts: dict[str, dict[str, int]] = {name: {} for name in LEDGER_MAPS}
+        for row in rows:
+            self._counts[row.map][row.reason] = row.count
+
+    @property
+    def is_clean(self) -> bool:
+        """Nothing was set aside, repaired or found."""
+        return not any(self._counts[name] for name in LEDGER_MAPS if name != "info")
+
+    def __getitem__(self, key: str) -> dict[str, int]:
+        return self._counts[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{row.map} {row.reason}: {row.count}" for row in self.rows if row.map != "info"
+        ]
+        return f"<marey.Ledger {self.n_used} of {self.n_read} used{''.join(', ' + p for p in parts)}>"
+
+
+# ---- the trace ------------------------------------------------------------------------------
+
+
+class Trace:
+    """A trace: read-only, and safe to use from many threads."""
+
+    def __init__(self, core: _core.Trace) -> None:
+        self._core = core
+        self.strings = Strings(core)
+        self._slices = core.slices()
+        self._categories = [Category(*row) for row in core.categories()]
+
+    # -- events
+
+    def events(self) -> Events:
+        """All slices, track by track, in order of their start."""
+        return Events(self, range(len(self._slices["start_ns"])))
+
+    def async_spans(self) -> list[AsyncSpan]:
+        """Spans from a "b" to an "e" record."""
+        spans = []
+        for start_ns, dur_ns, track, name, id_text, cat_id, _, _ in self._core.async_spans():
+            where = None if track is None else self.tracks[track]
+            spans.append(
+                AsyncSpan(name, id_text, start_ns, dur_ns, where, self._categories[cat_id].name)
+            )
+        return spans
+
+    @cached_property
+    def tracks(self) -> list[Track]:
+        """Where slices lie, in an order that does not depend on the file's."""
+        records = [TrackRecord(*row) for row in self._core.tracks()]
+        return [
+            Track(self, i, record, self.sources[record.source_idx].rank)
+            for i, record in enumerate(records)
+        ]
+
+    # -- about the trace
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        """The files that went into the trace."""
+        return [Source(*row) for row in self._core.sources()]
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """Members of the head and tail of the file, parsed; of several files the first that
+        has a member tells it. A value that is no JSON stays text."""
+        members: dict[str, Any] = {}
+        for _, key, json_text in self._core.metas():
+            if key is not None and key not in members:
+                members[key] = _parsed_or_text(json_text)
+        return members
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What was read, used, set aside, repaired and found."""
+        n_read, n_used, rows = self._core.ledger()
+        return Ledger(
+            n_read,
+            n_used,
+            [
+                LedgerRow(LEDGER_MAPS[place], reason, meaning, count, examples)
+                for place, reason, meaning, count, examples in rows
+            ],
+        )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each kind of record."""
+        return {
+            "slices": len(self._slices["start_ns"]),
+            "metadata": sum(source.n_metadata for source in self.sources),
+            "instants": len(self._core.instants()["ts_ns"]),
+            "counters": len(self._core.counters()["ts_ns"]),
+            "flows": len(self._core.flows()["ts_ns"]),
+            "async_spans": len(self._core.async_spans()),
+        }
+
+    def footprint(self) -> dict[str, int]:
+        """Bytes of memory that the trace holds."""
+        return self._core.footprint()
+
+    # -- columns
+
+    def columns(
+        self, of: Literal["slices", "instants", "counters", "flows", "links"] = "slices"
+    ) -> dict[str, memoryview]:
+        """The trace as columns, for numpy.asarray() and its like.
+
+        They are views of the trace's own memory and keep it alive; only ``kind`` and
+        ``track`` of slices are made when first asked for. In a 64-bit column UNKNOWN says
+        that a value is not known, in a 32-bit one NONE that there is none.
+        """
+        if of == "slices":
+            columns = dict(self._slices)
+            columns["parent"] = columns.pop("parent_idx")
+            columns["self_ns"] = self._self_ns
+            columns["kind"] = self._kinds
+            columns["track"] = self._track_column
+            return columns
+        if of == "links":
+            owners = self._owners
+            return {
+                **self._links,
+                "launch": owners["launch_idx"],
+                "owner": owners["owner_idx"],
+            }
+        if of in ("instants", "counters", "flows"):
+            columns = getattr(self._core, of)()
+            return dict(columns)
+        raise ValueError(f"no columns of '{of}': slices, instants, counters, flows or links")
+
+    @cached_property
+    def _self_ns(self) -> memoryview:
+        return self._core.self_ns()
+
+    @cached_property
+    def _kinds(self) -> memoryview:
+        kind_of = bytearray(256)
+        for cat_id, category in enumerate(self._categories):
+            kind_of[cat_id] = category.kind
+        return memoryview(bytes(self._slices["cat_id"]).translate(bytes(kind_of)))
+
+    @cached_property
+    def _track_column(self) -> memoryview:
+        column = array("I")
+        for track in self.tracks:
+            column.extend(array("I", [track.index]) * track.n_slices)
+        return memoryview(column).toreadonly()
+
+    @cached_property
+    def _links(self) -> dict[str, memoryview]:
+        return self._core.links()
+
+    @cached_property
+    def _owners(self) -> dict[str, Any]:
+        return self._core.owners()
+
+    @cached_property
+    def _owned(self) -> dict[int, list[int]]:
+        """Device operations by owner."""
+        owned: dict[int, list[int]] = {}
+        for slice_idx, owner in zip(
+            self._links["slice_idx"], self._owners["owner_idx"], strict=True
+        ):
+            if owner != NONE:
+                owned.setdefault(owner, []).append(slice_idx)
+        return owned
+
+    @cached_property
+    def _first_slices(self) -> list[int]:
+        return [track._record.first_slice for track in self.tracks]
+
+    def _track_index(self, slice_idx: int) -> int:
+        return bisect_right(self._first_slices, slice_idx) - 1
+
+    def _event_or_none(self, index: int) -> Event | None:
+        return None if index == NONE else Event(self, index)
+
+    # -- what it comes to
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+        top_level_events_only: bool = False,
+    ) -> Averages:
+        """Averages by name, and by what else is asked for."""
+        grouping = Grouping(
+            group_by_input_shape,
+            group_by_stack_n,
+            group_by_overload_name,
+            include_python_functions,
+            top_level_events_only,
+        )
+        return Averages(self, grouping)
+
+    def view(
+        self,
+        compat: str = "torch",
+        version: str | None = None,
+        profile_memory: bool | None = None,
+        with_flops: bool | None = None,
+        include_python_functions: bool | None = None,
+    ) -> TorchView:
+        """The trace as another profiler would show it, with its rules and its text.
+
+        compat: "torch" is torch.profiler. version ("2.13"), profile_memory and with_flops
+        tell what a file does not; None takes them from the file.
+        """
+        if compat != "torch":
+            raise ValueError(f"no view '{compat}': the one there is is 'torch'")
+        return TorchView(
+            self,
+            _torch_version(version),
+            profile_memory,
+            with_flops,
+            include_python_functions,
+        )
+
+    def export_chrome_trace(self, path: Path, overwrite: bool = False) -> None:
+        """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
+
+        The file appears complete or not at all; an existing one is kept unless overwrite
+        is true.
+        """
+        self._core.export_chrome(os.fspath(path), overwrite, False, 0)
+
+    def __repr__(self) -> str:
+        sources = self.sources
+        where = repr(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
+        n_slices = len(self._slices["start_ns"])
+        return f"<marey.Trace {where}, {n_slices} slices on {len(self.tracks)} tracks>"
+
+
+def _parsed_or_text(json_text: str | None) -> Any:
+    try:
+        return None if json_text is None else parse_json(json_text)
+    except ValueError:
+        return json_text
+
+
+def _torch_version(version: str | None) -> int:
+    """"2.13.0+cpu" is 213, None is 0: to be taken from the file."""
+    if version is None:
+        return 0
+    match = re.match(r"(\d+)\.(\d+)", version)
+    if match is None:
+        raise ValueError(f"no version of torch: '{version}', write it as '2.13'")
+    return int(match[1]) * 100 + int(match[2])
