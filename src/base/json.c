@@ -167,12 +167,20 @@ bool marey__json_i64(struct marey_json *json, int64_t *value)
     return raw.len > 0 && marey__decimal_scaled(raw, 0, value);
 }
 
+/* strtod also takes hexadecimal, which JSON does not have. */
+static bool is_decimal(struct marey_str raw)
+{
+    for (size_t i = 0; i < raw.len; i++)
+        if (raw.ptr[i] == '\0' || strchr("0123456789+-.eE", raw.ptr[i]) == NULL)
+            return false;
+    return raw.len > 0;
+}
+
 bool marey__json_double(struct marey_json *json, double *value)
 {
     const struct marey_str raw = marey__json_raw(json);
     char copy[64];
-    if (raw.len == 0 || raw.len >= sizeof copy ||
-        (raw.ptr[0] != '-' && (raw.ptr[0] < '0' || raw.ptr[0] > '9')))
+    if (raw.len >= sizeof copy || !is_decimal(raw))
         return false;
     memcpy(copy, raw.ptr, raw.len);
     copy[raw.len] = '\0';

@@ -103,36 +103,36 @@ void marey__text_add_format(struct marey_textbuf *text, const char *format, ...)
     va_end(again);
 }
 
-/* Length of the valid UTF-8 sequence at ptr, 0 if there is none. */
-static size_t utf8_len(const unsigned char *ptr, size_t left)
+/* What the first byte of a sequence asks of the others: how many bytes in all (0: it cannot
+ * begin one), and where the second must lie. */
+static size_t utf8_form(unsigned char first, unsigned char *low, unsigned char *high)
 {
-    const unsigned char first = ptr[0];
-    size_t len = 0;
-    unsigned char low = 0x80;
-    unsigned char high = 0xbf;
+    *low = first == 0xe0 ? 0xa0 : (first == 0xf0 ? 0x90 : 0x80);
+    *high = first == 0xed ? 0x9f : (first == 0xf4 ? 0x8f : 0xbf);
     if (first < 0x80)
         return 1;
     if (first >= 0xc2 && first <= 0xdf)
-        len = 2;
-    else if (first >= 0xe0 && first <= 0xef)
-        len = 3;
-    else if (first >= 0xf0 && first <= 0xf4)
-        len = 4;
-    if (len == 0 || len > left)
-        return 0;
-    if (first == 0xe0)
-        low = 0xa0;
-    else if (first == 0xed)
-        high = 0x9f;
-    else if (first == 0xf0)
-        low = 0x90;
-    else if (first == 0xf4)
-        high = 0x8f;
-    if (ptr[1] < low || ptr[1] > high)
-        return 0;
-    for (size_t i = 2; i < len; i++)
-        if (ptr[i] < 0x80 || ptr[i] > 0xbf)
-            return 0;
+        return 2;
+    if (first >= 0xe0 && first <= 0xef)
+        return 3;
+    return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+}
+
+/* Length of the sequence at ptr; if it is not valid, of the part that could have begun one,
+ * which one U+FFFD replaces. */
+static size_t utf8_len(const unsigned char *ptr, size_t left, bool *is_valid)
+{
+    unsigned char low;
+    unsigned char high;
+    const size_t want = utf8_form(ptr[0], &low, &high);
+    size_t len = 1;
+
+    while (len < want && len < left && ptr[len] >= low && ptr[len] <= high) {
+        low = 0x80;
+        high = 0xbf;
+        len++;
+    }
+    *is_valid = len == want;
     return len;
 }
 
@@ -160,8 +160,9 @@ void marey__text_add_json(struct marey_textbuf *text, struct marey_str str)
             at++;
             continue;
         }
-        const size_t len = byte >= 0x80 ? utf8_len(ptr + at, str.len - at) : 0;
-        if (len > 0) {
+        bool is_valid = false;
+        const size_t len = byte >= 0x80 ? utf8_len(ptr + at, str.len - at, &is_valid) : 1;
+        if (is_valid) {
             at += len;
             continue;
         }
@@ -170,7 +171,8 @@ void marey__text_add_json(struct marey_textbuf *text, struct marey_str str)
             marey__text_add(text, "\xef\xbf\xbd", 3);
         else
             add_escape(text, byte);
-        from = ++at;
+        at += len;
+        from = at;
     }
     marey__text_add(text, str.ptr == NULL ? NULL : str.ptr + from, str.len - from);
     marey__text_add_byte(text, '"');
