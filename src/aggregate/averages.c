@@ -1,0 +1,338 @@
+/*
+ * averages.c - averages by name, shape, stack or overload: from groups to sorted rows.
+ *
+ *   group slices -> device operations and owners -> sweep of the threads -> percentiles
+ *       -> rows in the default order
+ *
+ * All that the steps need lives in a work object that is released at the end; the result
+ * keeps its rows, its totals and the texts that the trace does not have.
+ */
+#include "aggregate/averages_parts.h"
+#include "base/error.h"
+#include "base/sort.h"
+#include "base/str.h"
+#include "trace/builder.h"
+
+struct marey_averages {
+    struct marey_alloc alloc;
+    struct marey_trace *trace;
+    struct marey_averages_options options;
+    struct marey_average *rows;
+    size_t n_rows;
+    struct marey_own_strings strings;
+    struct marey_totals totals;
+};
+
+/* ---- rows -------------------------------------------------------------------- */
+
+static struct marey_str text_of(const struct marey_trace *trace,
+                                const struct marey_own_strings *strings, uint32_t string_id)
+{
+    if (string_id == MAREY_NONE || string_id < strings->n_trace)
+        return marey_trace_string(trace, string_id);
+    return marey__intern_text(&strings->table, (uint32_t)(string_id - strings->n_trace));
+}
+
+/* A sum that reached the end of 64 bits is not known. */
+static int64_t known_sum(int64_t ns)
+{
+    return ns == INT64_MAX ? MAREY_UNKNOWN : ns;
+}
+
+static void set_device_time(struct marey_average *row, const struct marey_group *group)
+{
+    row->device_self_ns = known_sum(group->device_self_ns);
+    row->device_total_ns = marey__is_inclusive(group->kind) ? known_sum(group->device_total_ns)
+                                                            : row->device_self_ns;
+    row->n_device_operations = group->n_device_operations;
+}
+
+static struct marey_average row_of(const struct marey_group *group)
+{
+    const bool is_timed = group->n_timed > 0;
+    struct marey_average row = {
+        .name_id = group->name_id,
+        .kind = group->kind,
+        .shapes_id = group->shapes_id,
+        .stack_id = group->stack_id,
+        .overload_id = MAREY_NONE,
+        .first_slice = group->first_slice,
+        .n_calls = group->n_calls,
+        .n_timed = group->n_timed,
+        .self_ns = is_timed ? known_sum(group->self_ns) : MAREY_UNKNOWN,
+        .total_ns = is_timed ? known_sum(group->total_ns) : MAREY_UNKNOWN,
+        .sum_ns = is_timed ? known_sum(marey__ns_add(group->total_ns, group->nested_ns))
+                           : MAREY_UNKNOWN,
+        .min_ns = is_timed ? group->min_ns : MAREY_UNKNOWN,
+        .max_ns = is_timed ? group->max_ns : MAREY_UNKNOWN,
+        .p50_ns = group->p50_ns,
+        .p99_ns = group->p99_ns,
+    };
+    set_device_time(&row, group);
+    return row;
+}
+
+static bool set_overload(struct marey_averages_work *work, struct marey_average *row)
+{
+    struct marey_str op;
+    struct marey_str overload;
+
+    row->overload_id = 0;
+    if (row->kind != MAREY_KIND_OP ||
+        !marey__split_overload(marey_trace_string(work->trace, row->name_id), &op, &overload))
+        return true;
+    row->name_id = marey__own_string(&work->strings, op);
+    row->overload_id = marey__own_string(&work->strings, overload);
+    return row->name_id != MAREY_NONE && row->overload_id != MAREY_NONE;
+}
+
+/* ---- order ------------------------------------------------------------------- */
+
+struct order {
+    const struct marey_averages_work *work;
+    const struct marey_average *rows;
+};
+
+/* The larger first, what is not known (the least number there is) last. */
+static int compare_down(int64_t a, int64_t b)
+{
+    return a == b ? 0 : (a > b ? -1 : 1);
+}
+
+static int compare_texts(const struct order *order, uint32_t a, uint32_t b)
+{
+    const struct marey_own_strings *strings = &order->work->strings;
+    return marey__str_compare(text_of(order->work->trace, strings, a),
+                              text_of(order->work->trace, strings, b));
+}
+
+/* Rows that differ in nothing that a reader sees but in their keys. */
+static int compare_keys(const struct order *order, const struct marey_average *x,
+                        const struct marey_average *y)
+{
+    const uint32_t pairs[][2] = {{x->overload_id, y->overload_id},
+                                 {x->shapes_id, y->shapes_id},
+                                 {x->stack_id, y->stack_id}};
+
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const int by_text = compare_texts(order, pairs[i][0], pairs[i][1]);
+        if (by_text != 0)
+            return by_text;
+    }
+    return 0;
+}
+
+/* Host rows before device rows; then self device time, and self time among rows without
+ * any; then name, start, track. Slices of two rows are never the same, so the order is
+ * total; keys go before the slice's place, which two equal records leave to the file. */
+static int compare_rows(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct order *order = ctx;
+    const struct marey_average *x = &order->rows[a];
+    const struct marey_average *y = &order->rows[b];
+    const struct marey_averages_work *work = order->work;
+    const bool x_is_device = marey_kind_is_device_operation(x->kind);
+    int by = 0;
+
+    if (x_is_device != marey_kind_is_device_operation(y->kind))
+        return x_is_device ? 1 : -1;
+    by = compare_down(x->device_self_ns, y->device_self_ns);
+    if (by == 0 && x->device_self_ns == 0)
+        by = compare_down(x->self_ns, y->self_ns);
+    if (by == 0)
+        by = compare_texts(order, x->name_id, y->name_id);
+    if (by == 0)
+        by = compare_down(work->slices.start_ns[y->first_slice],
+                          work->slices.start_ns[x->first_slice]);
+    if (by == 0) {
+        const uint32_t x_track = marey_trace_slice_track(work->trace, x->first_slice);
+        const uint32_t y_track = marey_trace_slice_track(work->trace, y->first_slice);
+        by = x_track == y_track ? 0 : (x_track < y_track ? -1 : 1);
+    }
+    if (by == 0)
+        by = compare_keys(order, x, y);
+    if (by == 0)
+        by = x->first_slice < y->first_slice ? -1 : 1;
+    return by;
+}
+
+/* Gives the rows of all groups that were met, sorted, to the result. */
+static enum marey_status make_rows(struct marey_averages_work *work,
+                                   struct marey_averages *averages)
+{
+    enum marey_status status = MAREY_OK;
+    const struct marey_alloc *alloc = &work->alloc;
+    const size_t capacity = work->n_groups;
+    struct marey_average *unsorted = marey__alloc(alloc, capacity, sizeof *unsorted);
+    uint32_t *place = marey__alloc(alloc, capacity, sizeof *place);
+    size_t n = 0;
+
+    if (unsorted == NULL || place == NULL) {
+        status = marey__fail_nomem(work->err);
+        goto done;
+    }
+    for (size_t g = MAREY_N_HIDDEN; g < work->n_groups; g++) {
+        if (work->groups[g].n_calls == 0) /* refined into others */
+            continue;
+        unsorted[n] = row_of(&work->groups[g]);
+        if (work->options.by_overload && !set_overload(work, &unsorted[n])) {
+            status = marey__fail_nomem(work->err);
+            goto done;
+        }
+        place[n] = (uint32_t)n;
+        n++;
+    }
+
+    const struct order order = {work, unsorted};
+    averages->rows = marey__alloc(alloc, n, sizeof *averages->rows);
+    averages->n_rows = n;
+    if (averages->rows == NULL || !marey__sort_indices(alloc, place, n, compare_rows, &order)) {
+        status = marey__fail_nomem(work->err);
+        goto done;
+    }
+    for (size_t i = 0; i < n; i++)
+        averages->rows[i] = unsorted[place[i]];
+
+done:
+    marey__dealloc(alloc, place, capacity, sizeof *place);
+    marey__dealloc(alloc, unsorted, capacity, sizeof *unsorted);
+    return status;
+}
+
+/* ---- work -------------------------------------------------------------------- */
+
+static enum marey_status decode(struct marey_averages_work *work)
+{
+    uint64_t bits = 0;
+    if (work->options.by_shape)
+        bits |= MAREY_ARG_BIT(MAREY_ARG_INPUT_DIMS);
+    if (work->options.by_stack > 0)
+        bits |= MAREY_ARG_BIT(MAREY_ARG_CALL_STACK);
+    return bits == 0 ? MAREY_OK : marey_trace_decode_args(work->trace, bits, work->err);
+}
+
+/* What the caller's header knew of; the rest keeps its default. */
+static void read_options(struct marey_averages_options *to,
+                         const struct marey_averages_options *from)
+{
+    if (from == NULL)
+        return;
+    const bool is_partial = from->size > 0 && from->size < sizeof *to;
+    memcpy(to, from, is_partial ? from->size : sizeof *to);
+}
+
+static enum marey_status work_init(struct marey_averages_work *work, struct marey_trace *trace,
+                                   const struct marey_averages_options *options,
+                                   struct marey_error *err)
+{
+    size_t n_categories = 0;
+    const struct marey_category *categories = marey_trace_categories(trace, &n_categories);
+
+    *work = (struct marey_averages_work){.alloc = *marey__trace_alloc(trace),
+                                         .trace = trace,
+                                         .err = err,
+                                         .slices = marey_trace_slices(trace)};
+    read_options(&work->options, options);
+    work->tracks = marey_trace_tracks(trace, &work->n_tracks);
+    for (size_t i = 0; i < n_categories; i++)
+        work->kind_of[i] = categories[i].kind;
+    if (!marey__intern_init(&work->strings.table, &work->alloc))
+        return marey__fail_nomem(err);
+
+    MAREY_TRY(decode(work));
+    work->strings.n_trace = marey_trace_n_strings(trace);
+    return MAREY_OK;
+}
+
+static void work_release(struct marey_averages_work *work)
+{
+    marey__intern_release(&work->strings.table);
+    marey__dealloc(&work->alloc, work->inside_ns, work->slices.n, sizeof *work->inside_ns);
+    marey__dealloc(&work->alloc, work->group_of, work->slices.n, sizeof *work->group_of);
+    marey__dealloc(&work->alloc, work->groups, work->groups_capacity, sizeof *work->groups);
+}
+
+static enum marey_status add_up(struct marey_averages_work *work)
+{
+    MAREY_TRY(marey__averages_group(work));
+    MAREY_TRY(marey__averages_add_device(work));
+    MAREY_TRY(marey__averages_sweep_host(work));
+    return work->options.percentiles ? marey__averages_rank(work) : MAREY_OK;
+}
+
+/* ---- public ------------------------------------------------------------------ */
+
+enum marey_status marey_averages_new(struct marey_trace *trace,
+                                     const struct marey_averages_options *options,
+                                     struct marey_averages **averages, struct marey_error *err)
+{
+    struct marey_averages_work work;
+    struct marey_averages *made = NULL;
+    enum marey_status status = work_init(&work, trace, options, err);
+    if (status != MAREY_OK)
+        goto done;
+
+    made = marey__alloc_zero(&work.alloc, 1, sizeof *made);
+    if (made == NULL) {
+        status = marey__fail_nomem(err);
+        goto done;
+    }
+    made->alloc = work.alloc;
+    made->trace = trace;
+    made->options = work.options;
+    status = add_up(&work);
+    if (status == MAREY_OK)
+        status = make_rows(&work, made);
+    if (status != MAREY_OK)
+        goto done;
+
+    made->totals = work.totals;
+    made->strings = work.strings;
+    work.strings = (struct marey_own_strings){0};
+    *averages = made;
+    made = NULL;
+
+done:
+    marey_averages_free(made);
+    work_release(&work);
+    return status;
+}
+
+void marey_averages_free(struct marey_averages *averages)
+{
+    if (averages == NULL)
+        return;
+    const struct marey_alloc alloc = averages->alloc;
+    marey__intern_release(&averages->strings.table);
+    marey__dealloc(&alloc, averages->rows, averages->n_rows, sizeof *averages->rows);
+    marey__dealloc(&alloc, averages, 1, sizeof *averages);
+}
+
+struct marey_trace *marey_averages_trace(const struct marey_averages *averages)
+{
+    return averages->trace;
+}
+
+struct marey_averages_options
+marey_averages_get_options(const struct marey_averages *averages)
+{
+    return averages->options;
+}
+
+const struct marey_average *marey_averages_rows(const struct marey_averages *averages, size_t *n)
+{
+    *n = averages->n_rows;
+    return averages->rows;
+}
+
+struct marey_str marey_averages_string(const struct marey_averages *averages, uint32_t string_id)
+{
+    return text_of(averages->trace, &averages->strings, string_id);
+}
+
+struct marey_totals marey_averages_totals(const struct marey_averages *averages)
+{
+    return averages->totals;
+}

@@ -1,0 +1,175 @@
+/*
+ * averages_parts.h - what the files of the averages share.
+ *
+ * Flow: averages_groups gives each slice a group, averages_host sweeps the threads,
+ * averages_device adds up device operations, averages_percentiles ranks durations,
+ * averages turns groups into sorted rows.
+ *
+ * Sums are int64 nanoseconds. One that does not fit saturates at INT64_MAX, and a row
+ * shows that as unknown rather than as a wrong number.
+ */
+#ifndef MAREY_SRC_AGGREGATE_AVERAGES_PARTS_H
+#define MAREY_SRC_AGGREGATE_AVERAGES_PARTS_H
+
+#include "base/alloc.h"
+#include "base/hashmap.h"
+#include "base/intern.h"
+#include "marey/aggregate.h"
+
+/* Groups that are no rows. Slices of threads are charged by one rule (law 2), whoever
+ * looks at them later, so those that a table does not show need a group as well. */
+enum marey_hidden_group {
+    MAREY_HIDDEN_HOST = 0,   /* host slices that were not asked for (not at the top level) */
+    MAREY_HIDDEN_PYTHON = 1, /* Python functions that were not asked for */
+    MAREY_HIDDEN_REST = 2,   /* windows and overhead: in no sum of host time */
+    MAREY_N_HIDDEN = 3
+};
+
+/* One row in the making. The first 64 bytes are all that the sweep touches. */
+struct marey_group {
+    int64_t self_ns;
+    int64_t total_ns;
+    int64_t min_ns;
+    int64_t max_ns;
+    int64_t first_start_ns;
+    uint32_t first_slice;
+    uint32_t n_calls;
+    uint32_t n_timed;
+    uint32_t n_open; /* slices of the group on the stack of the sweep */
+    enum marey_kind kind;
+    bool is_device;
+
+    uint32_t name_id;
+    uint32_t shapes_id;
+    uint32_t stack_id;
+    int64_t nested_ns; /* durations of calls inside a call of the same group: not in total */
+    int64_t device_self_ns;
+    int64_t device_total_ns;
+    uint64_t n_device_operations;
+    int64_t p50_ns;
+    int64_t p99_ns;
+};
+
+/* Texts that the trace does not have: their ids follow those that the trace had when
+ * the averages were made. Id 0 is the empty text in both. */
+struct marey_own_strings {
+    struct marey_intern table;
+    size_t n_trace;
+};
+
+struct marey_averages_work {
+    struct marey_alloc alloc;
+    struct marey_trace *trace;
+    struct marey_averages_options options;
+    struct marey_error *err;
+
+    struct marey_slices slices;
+    const struct marey_track *tracks;
+    size_t n_tracks;
+    enum marey_kind kind_of[256]; /* by cat_id */
+
+    struct marey_group *groups;
+    size_t n_groups;
+    size_t groups_capacity;
+    uint32_t *group_of; /* [slices.n] by slice */
+
+    /* Device time of a slice and of all that lies inside it; NULL if the trace has no
+     * device operations. MAREY_UNKNOWN: it owns some, none with a known time.
+     * \shape [slices.n] */
+    int64_t *inside_ns;
+
+    struct marey_own_strings strings;
+    struct marey_totals totals;
+};
+
+/* a + b that stays at INT64_MAX once it gets there; both are >= 0. */
+static inline int64_t marey__ns_add(int64_t a, int64_t b)
+{
+    int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* to - from for from <= to. */
+static inline int64_t marey__ns_between(int64_t from, int64_t to)
+{
+    int64_t span = 0;
+    return __builtin_sub_overflow(to, from, &span) ? INT64_MAX : span;
+}
+
+/* start + dur for dur >= 0. */
+static inline int64_t marey__ns_end(int64_t start_ns, int64_t dur_ns)
+{
+    return marey__ns_add(start_ns, dur_ns);
+}
+
+/* Sum of device times of which either may be "operations, but no known time". */
+static inline int64_t marey__ns_join(int64_t a, int64_t b)
+{
+    if (a == MAREY_UNKNOWN)
+        return b == 0 ? a : b;
+    if (b == MAREY_UNKNOWN)
+        return a == 0 ? b : a;
+    return marey__ns_add(a, b);
+}
+
+/* Rows that count the device time of what lies inside them. Others have no more in total
+ * than they own: calls into the runtime are leaves. */
+static inline bool marey__is_inclusive(enum marey_kind kind)
+{
+    return kind == MAREY_KIND_OP || kind == MAREY_KIND_ANNOTATION || kind == MAREY_KIND_PYTHON;
+}
+
+/* Fills group_of: host slices by the options, device operations by name and kind.
+ * \fails MAREY_NOMEM, and what marey_trace_decode_args fails with */
+MAREY_MUST_CHECK enum marey_status marey__averages_group(struct marey_averages_work *work);
+
+/* Self, total, calls, shortest and longest of all groups of threads, in one sweep. */
+MAREY_MUST_CHECK enum marey_status marey__averages_sweep_host(struct marey_averages_work *work);
+
+/* Sums of device operations, per device their union, and who owns them. Before the sweep
+ * of the host, which needs inside_ns. */
+MAREY_MUST_CHECK enum marey_status marey__averages_add_device(struct marey_averages_work *work);
+
+/* Exact p50 and p99 of each group that is a row. After all sums. */
+MAREY_MUST_CHECK enum marey_status marey__averages_rank(struct marey_averages_work *work);
+
+/* The texts of averages_keys.c. */
+struct marey_key_texts {
+    struct marey_averages_work *work;
+    struct marey_hashmap shapes_of; /* trace id of Input Dims -> own id */
+    struct marey_hashmap stack_of;  /* trace id of Call stack -> own id */
+    const uint32_t *dims;           /* [slices.n] trace ids, NULL if not asked for */
+    const uint32_t *call_stacks;
+    uint32_t *python_of;            /* [slices.n] nearest Python slice around each slice */
+    uint32_t *python_stack;         /* [slices.n] own id of the stack that begins there */
+};
+
+MAREY_MUST_CHECK enum marey_status marey__key_texts_init(struct marey_key_texts *texts,
+                                                         struct marey_averages_work *work);
+void marey__key_texts_release(struct marey_key_texts *texts);
+
+/* The string id of a slice's shapes or stack; 0 (the empty text) if it has none,
+ * MAREY_NONE without memory. */
+uint32_t marey__key_shapes(struct marey_key_texts *texts, uint32_t slice_idx);
+uint32_t marey__key_stack(struct marey_key_texts *texts, uint32_t slice_idx);
+
+/* The id of a text of ours; MAREY_NONE without memory. */
+uint32_t marey__own_string(struct marey_own_strings *strings, struct marey_str text);
+
+/* Cuts "aten::add.Tensor" into "aten::add" and "Tensor"; false if the name has no
+ * overload. */
+bool marey__split_overload(struct marey_str name, struct marey_str *op,
+                           struct marey_str *overload);
+
+/* Nearest rank: result r is the least value that at least n * p / q of the values do not
+ * exceed. Values are >= 0; their order changes. n is above 0 and below 2^32.
+ * \shape scratch[n], bins[MAREY_RANK_BINS], results[n_ranks] */
+#define MAREY_RANK_BINS 2048
+struct marey_rank {
+    uint32_t p;
+    uint32_t q;
+};
+void marey__select_ranks(int64_t *values, size_t n, const struct marey_rank *ranks,
+                         size_t n_ranks, int64_t *results, int64_t *scratch, uint32_t *bins);
+
+#endif
