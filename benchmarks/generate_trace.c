@@ -473,10 +473,9 @@ static void put_event(struct writer *w, const struct event *event)
 }
 
 /* The number of steps whose records have at least size_bytes together. */
-static uint32_t count_steps(struct run *run, const struct layout *layout, char *buffer,
-                            uint64_t size_bytes)
+static uint32_t count_steps(struct run *run, struct writer w, uint64_t size_bytes)
 {
-    struct writer w = {.sink = {.buffer = buffer}, .layout = layout, .ev_idx = 100000};
+    w.ev_idx = 100000;
     uint32_t n_steps = 0;
     run_begin(run);
     while (n_steps == 0 || w.sink.total + w.sink.len < size_bytes) {
@@ -512,13 +511,13 @@ int main(int argc, char **argv)
     static struct program program;
     static struct run run;
     static char buffer[SINK_BYTES];
-    const struct layout *layout = find_layout("kineto");
+    struct writer w = {.sink = {.buffer = buffer}, .layout = find_layout("kineto")};
     run.seed = 1;
     for (int i = 3; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--seed") == 0)
             run.seed = strtoull(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--layout") == 0)
-            layout = find_layout(argv[i + 1]);
+            w.layout = find_layout(argv[i + 1]);
         else
             die("unknown option: --seed N, --layout kineto|minified|newest");
     }
@@ -529,15 +528,15 @@ int main(int argc, char **argv)
     program_init(&program);
     run.program = &program;
     run.n_layers = size_mb < 20.0 ? 1 : 12; /* a step is some 0.4 or 4 MB */
-    const uint32_t n_steps = count_steps(&run, layout, buffer, (uint64_t)(size_mb * 1e6));
-    struct writer w = {.sink = {.buffer = buffer, .file = fopen(argv[1], "wb")}, .layout = layout};
+    const uint32_t n_steps = count_steps(&run, w, (uint64_t)(size_mb * 1e6));
+    w.sink.file = fopen(argv[1], "wb");
     if (w.sink.file == NULL)
         die("cannot open the output file");
     put_trace(&w, &run, n_steps);
     if (fclose(w.sink.file) != 0)
         die("cannot write the trace: disk full?");
     printf("%s: %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu32 " steps, layout %s, seed %" PRIu64
-           "\n", argv[1], w.sink.total, w.sink.n_records, n_steps, layout->name, run.seed);
+           "\n", argv[1], w.sink.total, w.sink.n_records, n_steps, w.layout->name, run.seed);
     free(run.step.events);
     return 0;
 }

@@ -1,0 +1,203 @@
+/*
+ * peer_simdjson.cpp - reads a trace with simdjson's on-demand parser, on request.
+ *
+ *     fields FILE   the fields of each record; args are skipped
+ *     all FILE      every value inside args is read too
+ *     load FILE     as `all`, with reading the file into memory
+ *     gzip FILE     zlib inflates, then as `all`
+ *
+ * Requests and answers as in bench_marey.c. In `fields` and `all` the file is in memory
+ * already, padded as simdjson wants it: that work is not in their times, while Marey's
+ * import reads the file each time. Records are only looked at: nothing is kept but sums.
+ */
+#include <chrono>
+#include <cinttypes>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include <simdjson.h>
+#include <zlib.h>
+
+namespace
+{
+
+using namespace simdjson;
+
+struct Sums {
+    uint64_t records = 0;
+    uint64_t complete = 0;
+    uint64_t ts_sum = 0;
+    uint64_t dur_sum = 0;
+    uint64_t correlation_sum = 0;
+    uint64_t text_bytes = 0; // so that no string can be left unread
+    double number_sum = 0;
+};
+
+struct Record {
+    char phase = 0;
+    double ts = 0;
+    double dur = 0;
+    uint64_t correlation = 0;
+};
+
+void visit(ondemand::value value, Sums &sums);
+
+void visit_object(ondemand::object object, Sums &sums)
+{
+    for (auto field : object) {
+        sums.text_bytes += std::string_view(field.unescaped_key()).size();
+        visit(field.value(), sums);
+    }
+}
+
+void visit(ondemand::value value, Sums &sums)
+{
+    switch (value.type()) {
+    case ondemand::json_type::array:
+        for (auto element : value.get_array())
+            visit(element.value(), sums);
+        break;
+    case ondemand::json_type::object: visit_object(value.get_object(), sums); break;
+    case ondemand::json_type::number: sums.number_sum += double(value.get_double()); break;
+    case ondemand::json_type::string:
+        sums.text_bytes += std::string_view(value.get_string()).size();
+        break;
+    case ondemand::json_type::boolean: sums.number_sum += bool(value.get_bool()); break;
+    case ondemand::json_type::null: break;
+    }
+}
+
+void visit_args(ondemand::object args, Record &record, Sums &sums)
+{
+    for (auto field : args) {
+        const std::string_view key = field.unescaped_key();
+        if (key == "correlation")
+            record.correlation = uint64_t(field.value().get_uint64());
+        else
+            visit(field.value(), sums);
+    }
+}
+
+// Times of other records may be text or missing; only numbers are taken.
+double number_of(ondemand::value value)
+{
+    double number = 0;
+    return value.get_double().get(number) == SUCCESS ? number : 0.0;
+}
+
+void read_record(ondemand::object object, bool with_args, Sums &sums)
+{
+    Record record;
+    for (auto field : object) {
+        const std::string_view key = field.unescaped_key();
+        ondemand::value value = field.value();
+        if (key == "ph")
+            record.phase = std::string_view(value.get_string())[0];
+        else if (key == "ts")
+            record.ts = number_of(value);
+        else if (key == "dur")
+            record.dur = number_of(value);
+        else if (key == "args" && !with_args)
+            continue;
+        else if (key == "args")
+            visit_args(value.get_object(), record, sums);
+        else
+            visit(value, sums);
+    }
+    sums.records++;
+    if (record.phase != 'X')
+        return;
+    sums.complete++;
+    sums.ts_sum += uint64_t(std::llround(record.ts * 1000));
+    sums.dur_sum += uint64_t(std::llround(record.dur * 1000));
+    sums.correlation_sum += record.correlation;
+}
+
+Sums read_trace(ondemand::parser &parser, const padded_string &json, bool with_args)
+{
+    Sums sums;
+    ondemand::document document = parser.iterate(json);
+    for (ondemand::object record : document["traceEvents"].get_array())
+        read_record(record, with_args, sums);
+    return sums;
+}
+
+padded_string inflate_file(const std::string &path)
+{
+    gzFile file = gzopen(path.c_str(), "rb");
+    if (file == nullptr)
+        throw std::runtime_error("cannot open '" + path + "'");
+    gzbuffer(file, 1 << 20);
+    std::string text;
+    size_t len = 0;
+    for (int n = 1; n > 0; len += size_t(n)) {
+        if (text.size() < len + (size_t(1) << 22))
+            text.resize(2 * text.size() + (1 << 23));
+        n = gzread(file, &text[len], 1 << 22);
+        if (n < 0)
+            throw std::runtime_error("cannot inflate '" + path + "'");
+    }
+    gzclose(file);
+    return padded_string(text.data(), len);
+}
+
+class Peer
+{
+  public:
+    void answer(const std::string &request)
+    {
+        const size_t tab = request.find('\t');
+        const std::string name = request.substr(0, tab);
+        const std::string path = tab == std::string::npos ? "" : request.substr(tab + 1);
+        if ((name == "fields" || name == "all") && path != kept_path_) {
+            kept_ = padded_string::load(path);
+            kept_path_ = path;
+        }
+        const auto start = std::chrono::steady_clock::now();
+        Sums sums;
+        if (name == "load")
+            sums = read_trace(parser_, padded_string::load(path), true);
+        else if (name == "gzip")
+            sums = read_trace(parser_, inflate_file(path), true);
+        else
+            sums = read_trace(parser_, kept_, name == "all");
+        const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
+        std::printf("{\"ns\": %" PRIu64 ", \"records\": %" PRIu64 ", \"complete\": %" PRIu64
+                    ", \"ts_sum\": %" PRIu64 ", \"dur_sum\": %" PRIu64
+                    ", \"correlation_sum\": %" PRIu64 ", \"text_bytes\": %" PRIu64
+                    ", \"number_sum\": %.17g}\n",
+                    uint64_t(took.count()), sums.records, sums.complete, sums.ts_sum, sums.dur_sum,
+                    sums.correlation_sum, sums.text_bytes, sums.number_sum);
+        std::fflush(stdout);
+    }
+
+  private:
+    ondemand::parser parser_;
+    padded_string kept_;
+    std::string kept_path_;
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && std::string_view(argv[1]) == "--version") {
+        std::printf("simdjson %d.%d.%d (%s)\n", SIMDJSON_VERSION_MAJOR, SIMDJSON_VERSION_MINOR,
+                    SIMDJSON_VERSION_REVISION, get_active_implementation()->name().c_str());
+        return 0;
+    }
+    try {
+        Peer peer;
+        for (std::string line; std::getline(std::cin, line);)
+            peer.answer(line);
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "peer_simdjson: %s\n", error.what());
+        return 3;
+    }
+    return 0;
+}
