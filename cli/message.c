@@ -12,6 +12,7 @@
 /* Room for a message of the library (1 KiB) and our own words; the rest is cut. */
 #define MESSAGE_BYTES 3072
 
+MAREY_PRINTF(1, 0)
 static void print_line(const char *format, va_list args)
 {
     char line[MESSAGE_BYTES] = "marey: ";

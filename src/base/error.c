@@ -27,6 +27,7 @@ const char *marey_status_name(enum marey_status status)
     return "unknown status";
 }
 
+MAREY_PRINTF(4, 0)
 static void fill(struct marey_error *err, enum marey_status status, int64_t offset_bytes,
                  const char *format, va_list args)
 {
