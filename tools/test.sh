@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh quick|all - sets up what the tests need, then runs them (tools/test.py).
+# test.sh quick|all [STEP…] - sets up what the tests need, then runs them (tools/test.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/lib.sh
@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 tools/setup.sh build test lint
 tools/setup.sh torch || say "no torch, tests that need it are skipped"
 [ "$1" = quick ] || tools/setup.sh hta
-exec python tools/test.py "$1"
+exec python tools/test.py "$@"

@@ -71,7 +71,7 @@ class Session:
                 self.fail(f"cannot configure build/{name}", done.stdout)
                 return False
             stamp.write_text(wanted)
-        done = self.run("ninja", "-C", folder, *targets)
+        done = self.run("ninja", "--quiet", "-C", folder, *targets)
         if done.returncode != 0:
             self.fail(f"cannot build build/{name}", done.stdout)
         return done.returncode == 0

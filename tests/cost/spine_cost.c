@@ -19,7 +19,7 @@
 #include "marey/trace.h"
 
 /* Stages keep their names and are not merged, so that callgrind sees each. */
-#define STAGE __attribute__((noinline, noclone)) static
+#define STAGE __attribute__((noinline)) static
 
 static void must(enum marey_status status, const struct marey_error *err)
 {
@@ -102,7 +102,7 @@ STAGE size_t stage_chrome(struct marey_trace *trace)
 {
     struct marey_error err = {0};
     struct marey_text text = {0};
-    must(marey_export_chrome_text(trace, &text, &err), &err);
+    must(marey_export_chrome_text(trace, NULL, &text, &err), &err);
     const size_t len = text.len;
     marey_text_release(&text);
     return len;
