@@ -56,7 +56,7 @@ struct info {
     uint64_t n_threads;
     uint64_t n_streams;
     uint64_t n_devices; /* devices that have a stream here */
-    int64_t start_ns;   /* of the earliest slice or instant; MAREY_UNKNOWN if none */
+    int64_t start_ns;   /* of the earliest slice; MAREY_UNKNOWN if there is none */
     int64_t end_ns;
     struct marey_ledger ledger;
 };

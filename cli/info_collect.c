@@ -104,6 +104,8 @@ static struct info_producer guess_producer(const struct info *info, uint32_t sou
 
 /* ---- counting ------------------------------------------------------------------------ */
 
+/* The window is that of the table: all slices of known duration but the profiler's
+ * own span. */
 static void widen_window(struct info *info, int64_t start_ns, int64_t end_ns)
 {
     if (info->start_ns == MAREY_UNKNOWN || start_ns < info->start_ns)
@@ -142,10 +144,11 @@ static void count_slices_of(struct info *info, const struct marey_track *track)
     struct info_steps *steps = &info->sources[track->source_idx].steps;
 
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-        const int64_t dur_ns = slices.dur_ns[i] == MAREY_UNKNOWN ? 0 : slices.dur_ns[i];
+        const enum marey_kind kind = info->categories[slices.cat_id[i]].kind;
 
         info->counts[slices.cat_id[i]].n_slices++;
-        widen_window(info, slices.start_ns[i], slices.start_ns[i] + dur_ns);
+        if (kind != MAREY_KIND_WINDOW && slices.dur_ns[i] != MAREY_UNKNOWN)
+            widen_window(info, slices.start_ns[i], slices.start_ns[i] + slices.dur_ns[i]);
         if (track->kind != MAREY_TRACK_THREAD)
             continue;
         const int64_t number = step_number(marey_trace_string(info->trace, slices.name_id[i]));
@@ -180,10 +183,8 @@ static void count_points(struct info *info)
     const struct marey_counters counters = marey_trace_counters(info->trace);
     const struct marey_flows flows = marey_trace_flows(info->trace);
 
-    for (size_t i = 0; i < instants.n; i++) {
+    for (size_t i = 0; i < instants.n; i++)
         info->counts[instants.cat_id[i]].n_instants++;
-        widen_window(info, instants.ts_ns[i], instants.ts_ns[i]);
-    }
     for (size_t i = 0; i < counters.n; i++)
         info->counts[counters.cat_id[i]].n_counters++;
     for (size_t i = 0; i < flows.n; i++)

@@ -79,7 +79,7 @@ static void add_devices(struct text *text, const struct info *info, uint32_t sou
         text_add_json_number(text, device.id);
         text_add(text, ", \"name\": ");
         text_add_json_string(text, (struct marey_str){name.ptr, name.len});
-        text_add(text, ", \"n_multiprocessors\": ");
+        text_add(text, ", \"multiprocessors\": ");
         text_add_json_number(text, device.n_multiprocessors);
         text_add(text, ", \"memory_bytes\": ");
         text_add_json_number(text, device.memory_bytes);
@@ -94,11 +94,11 @@ static void add_steps(struct text *text, const struct info_steps *steps)
 {
     const bool any = steps->n > 0;
 
-    text_add(text, "\"steps\": {\"n\": %" PRIu64 ", \"first\": ", steps->n);
+    text_add(text, "\"steps\": {\"count\": %" PRIu64 ", \"first\": ", steps->n);
     text_add_json_number(text, any ? steps->first : MAREY_UNKNOWN);
     text_add(text, ", \"last\": ");
     text_add_json_number(text, any ? steps->last : MAREY_UNKNOWN);
-    text_add(text, ", \"n_timed\": %" PRIu64 ", \"sum_ns\": ", steps->n_timed);
+    text_add(text, ", \"timed\": %" PRIu64 ", \"sum_ns\": ", steps->n_timed);
     text_add_json_number(text, steps->n_timed > 0 ? steps->sum_ns : MAREY_UNKNOWN);
     text_add(text, "}");
 }
@@ -122,7 +122,7 @@ static void add_files(struct text *text, const struct info *info)
         text_add_json_number(text, source->world_size);
         text_add(text, ", \"base_ns\": ");
         text_add_json_number(text, source->base_ns);
-        text_add(text, ", \"n_records\": %" PRIu64 ", \"n_metadata_records\": %" PRIu64 ", ",
+        text_add(text, ", \"records\": %" PRIu64 ", \"metadata_records\": %" PRIu64 ", ",
                  source->n_records, source->n_metadata);
         add_producer(text, &file->producer);
         text_add(text, ", ");
@@ -175,8 +175,8 @@ static void add_tracks(struct text *text, const struct info *info)
         add_string(text, info, track->process_name_id);
         text_add(text, ", \"thread_name\": ");
         add_string(text, info, track->thread_name_id);
-        text_add(text, ", \"n_slices\": %" PRIu32 ", \"n_crossings\": %" PRIu32 "}",
-                 track->n_slices, track->n_crossings);
+        text_add(text, ", \"slices\": %" PRIu32 ", \"crossings\": %" PRIu32 "}", track->n_slices,
+                 track->n_crossings);
     }
     text_add(text, "\n  ],\n");
 }
@@ -193,8 +193,7 @@ static void add_categories(struct text *text, const struct info *info)
         text_add(text, ", \"kind\": ");
         add_literal(text, marey_kind_name(info->categories[i].kind));
         text_add(text,
-                 ", \"n_slices\": %" PRIu64 ", \"n_instants\": %" PRIu64
-                 ", \"n_counters\": %" PRIu64 "}",
+                 ", \"slices\": %" PRIu64 ", \"instants\": %" PRIu64 ", \"counters\": %" PRIu64 "}",
                  count->n_slices, count->n_instants, count->n_counters);
     }
     text_add(text, "\n  ],\n");
@@ -213,10 +212,10 @@ static void add_flows(struct text *text, const struct info *info)
         add_string(text, info, labels[i].cat_name_id);
         text_add(text, ", \"name\": ");
         add_string(text, info, labels[i].name_id);
-        text_add(text, ", \"n_ends\": %" PRIu64 "}", info->n_label_flows[i]);
+        text_add(text, ", \"ends\": %" PRIu64 "}", info->n_label_flows[i]);
     }
     marey_trace_async_spans(info->trace, &n_spans);
-    text_add(text, "\n  ],\n  \"n_async_spans\": %zu,\n", n_spans);
+    text_add(text, "\n  ],\n  \"async_spans\": %zu,\n", n_spans);
 }
 
 /* ---- metadata, ledger, memory -------------------------------------------------------------- */
@@ -231,28 +230,34 @@ static void add_meta_keys(struct text *text, const struct info *info)
         start_element(text, i);
         text_add(text, "\"file\": %" PRIu32 ", \"key\": ", metas[i].source_idx);
         add_string(text, info, metas[i].key_id);
-        text_add(text, ", \"n_bytes\": %zu}",
-                 marey_trace_string(info->trace, metas[i].json_id).len);
+        text_add(text, ", \"bytes\": %zu}", marey_trace_string(info->trace, metas[i].json_id).len);
     }
     text_add(text, "\n  ],\n");
 }
 
+/* The same shape as in the table's JSON. */
 static void add_ledger(struct text *text, const struct info *info)
 {
     static const char *const maps[] = {"quarantined", "repaired", "finding", "info"};
     const struct marey_ledger *ledger = &info->ledger;
+    bool is_clean = true;
 
-    text_add(text, "  \"ledger\": {\"n_read\": %" PRIu64 ", \"n_used\": %" PRIu64 ", \"rows\": [",
-             ledger->n_read, ledger->n_used);
+    for (size_t i = 0; i < ledger->n_rows; i++)
+        is_clean = is_clean && ledger->rows[i].map == MAREY_LEDGER_INFO;
+    text_add(text,
+             "  \"ledger\": {\"clean\": %s, \"read\": %" PRIu64 ", \"used\": %" PRIu64
+             ", \"reasons\": [",
+             bool_text(is_clean), ledger->n_read, ledger->n_used);
     for (size_t i = 0; i < ledger->n_rows; i++) {
         const struct marey_ledger_row *row = &ledger->rows[i];
 
         start_element(text, i);
-        text_add(text, "\"map\": \"%s\", \"reason\": ", maps[row->map]);
+        text_add(text, "\"reason\": ");
         add_literal(text, row->reason);
-        text_add(text, ", \"meaning\": ");
+        text_add(text, ", \"map\": \"%s\", \"count\": %" PRIu64 ", \"meaning\": ", maps[row->map],
+                 row->count);
         add_literal(text, row->meaning);
-        text_add(text, ", \"count\": %" PRIu64 "}", row->count);
+        text_add(text, "}");
     }
     text_add(text, "\n  ]},\n");
 }
@@ -273,8 +278,7 @@ void info_as_json(const struct info *info, struct text *text)
     add_files(text, info);
     add_window(text, info);
     text_add(text,
-             "  \"n_threads\": %" PRIu64 ", \"n_streams\": %" PRIu64 ", \"n_devices\": %" PRIu64
-             ",\n",
+             "  \"threads\": %" PRIu64 ", \"streams\": %" PRIu64 ", \"devices\": %" PRIu64 ",\n",
              info->n_threads, info->n_streams, info->n_devices);
     add_tracks(text, info);
     add_categories(text, info);

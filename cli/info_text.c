@@ -175,7 +175,7 @@ static void add_window(struct text *text, const struct info *info)
         all_have_base = all_have_base && info->sources[i].source->base_ns != 0;
     add_label(text, "window");
     if (info->start_ns == MAREY_UNKNOWN) {
-        text_add(text, "empty: no slice and no instant\n");
+        text_add(text, "empty: no slice\n");
         return;
     }
     text_add_duration(text, info->end_ns - info->start_ns);
@@ -312,7 +312,7 @@ static void add_meta_keys(struct text *text, const struct info *info)
 
 static void add_ledger(struct text *text, const struct info *info)
 {
-    static const char *const maps[] = {"set aside", "repaired", "finding", "note"};
+    static const char *const maps[] = {"set aside", "repaired", "found", "noted"};
     const struct marey_ledger *ledger = &info->ledger;
 
     add_label(text, "ledger");

@@ -210,8 +210,7 @@ static enum parse_result parse_letters(struct walk *walk, const char *word)
 static bool operands_fit(const struct command *command, size_t n, char **operands)
 {
     if (n < command->min_operands) {
-        usage_error(command, "'marey %s' wants more to work on: %s", command->name,
-                    command->operands);
+        usage_error(command, "'marey %s' needs %s", command->name, command->operands);
         return false;
     }
     if (n > command->max_operands) {

@@ -190,8 +190,9 @@ const struct option report_options[] = {
      .argument = "KEY",
      .type = OPTION_TEXT,
      .offset = FIELD(sort),
-     .help = "sort by KEY, the largest first: a name that torch's sort_by takes "
-             "(self_cpu_time_total, cuda_time_total, count, ...) or a column of --columns. "
+     .help = "sort by KEY, numbers downwards, texts upwards: a name that torch's sort_by takes "
+             "(self_cpu_time_total, cuda_time_total, count, ...) or a column of --columns; "
+             "+KEY sorts upwards, -KEY downwards. "
              "Default: self device time if there is any, else self time; "
              "under --compat torch the order of first appearance, as torch's unsorted table"},
     {.name = "group-by",
@@ -221,17 +222,20 @@ const struct option report_options[] = {
      .argument = "N",
      .type = OPTION_NUMBER,
      .offset = FIELD(name_width),
-     .help = "cut names at N columns, 0: never. Default: 55"},
+     .help = "cut names at N columns, 0: never. Default: what is left of 120 columns; "
+             "55 under --compat torch"},
     {.name = "shapes-width",
      .argument = "N",
      .type = OPTION_NUMBER,
      .offset = FIELD(shapes_width),
-     .help = "cut input shapes at N columns, 0: never. Default: 80"},
+     .help = "cut input shapes at N columns, 0: never. Default: as for names; "
+             "80 under --compat torch"},
     {.name = "src-width",
      .argument = "N",
      .type = OPTION_NUMBER,
      .offset = FIELD(src_width),
-     .help = "cut source locations at N columns, 0: never. Default: 75"},
+     .help = "cut entries of stacks at N columns, 0: never. Default: as for names; "
+             "75 under --compat torch"},
     {.name = "header",
      .argument = "TEXT",
      .type = OPTION_TEXT,
