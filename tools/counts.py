@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
+JUNIT_OPTION = re.compile(r"--junit-xml=(\S+)")
 TAP_LINE = re.compile(r"^(not )?ok\b.*?(# *skip)?", re.IGNORECASE)
 TAP_SKIP = re.compile(r"# *skip", re.IGNORECASE)
 
@@ -65,9 +66,10 @@ def of_record(record: dict, since: float) -> Counts:
     """Counts of one test of testlog.json: its cases if it tells them, else itself."""
     is_good = record["result"] in ("OK", "EXPECTEDFAIL")
     counts = of_tap(record.get("stdout", ""))
-    junit = record.get("env", {}).get("MAREY_JUNIT")
-    if junit and Path(junit).exists() and Path(junit).stat().st_mtime >= since:
-        counts = of_junit(Path(junit))
+    if any(suite.endswith("python") for suite in record.get("suite", ())):
+        junit = JUNIT_OPTION.search(record.get("env", {}).get("PYTEST_ADDOPTS", ""))
+        if junit and Path(junit[1]).exists() and Path(junit[1]).stat().st_mtime >= since:
+            counts = of_junit(Path(junit[1]))
     if counts == Counts():
         if record["result"] == "SKIP":
             return SKIPPED

@@ -1,0 +1,49 @@
+"""check_hta.py MAREY TRACE… - HolisticTraceAnalysis reads what `marey convert` writes, and
+counts the same operators and kernels as in the original.
+
+Exit status 77 (skipped) if HolisticTraceAnalysis is not installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+
+def count(path: Path) -> Counter:
+    """How often HTA sees each pair of category and name."""
+    from hta.common.trace import Trace
+
+    trace = Trace(trace_files={0: str(path)}, trace_dir=str(path.parent))
+    trace.parse_traces(use_multiprocessing=False)
+    rows, names = trace.get_trace(0), trace.symbol_table.get_sym_table()
+    return Counter((names[cat], names[name]) for cat, name in zip(rows["cat"], rows["name"]))
+
+
+def main() -> int:
+    if importlib.util.find_spec("hta") is None:
+        print("skipped: 'HolisticTraceAnalysis' is not installed")
+        return 77
+    logging.disable(logging.WARNING)
+    marey, traces, is_good = sys.argv[1], [Path(word) for word in sys.argv[2:]], True
+    with tempfile.TemporaryDirectory() as folder:
+        for trace in traces:
+            ours = Path(folder) / trace.name
+            subprocess.run((marey, "convert", str(trace), "-o", str(ours)), check=True)
+            before, after = count(trace), count(ours)
+            print(f"{trace.name}: {sum(before.values())} rows in HTA, {sum(after.values())} of ours")
+            for key in sorted(before.keys() | after.keys()):
+                if before[key] != after[key]:
+                    print(f"  {key}: {before[key]}, of ours {after[key]}")
+                    is_good = False
+            is_good = is_good and sum(after.values()) > 0
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
