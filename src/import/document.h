@@ -1,0 +1,25 @@
+/*
+ * document.h - one JSON document: head, list of records, tail.
+ */
+#ifndef MAREY_SRC_IMPORT_DOCUMENT_H
+#define MAREY_SRC_IMPORT_DOCUMENT_H
+
+#include "import/feed.h"
+#include "import/kineto.h"
+#include "import/walk.h"
+
+/* How to read; all zero is the default. Tests set other values. */
+struct marey_reading {
+    size_t window_bytes; /* of text held at once; 0: the default */
+    bool portable_only;  /* not the scanner for this machine */
+    bool no_templates;   /* every record the generic way */
+};
+
+/* Reads a place as the source that the builder has just begun.
+ * \fails MAREY_IO, MAREY_FORMAT, MAREY_LIMIT, MAREY_NOMEM */
+enum marey_status marey__document_read(struct marey_kineto *kineto, const struct marey_place *place,
+                                       const struct marey_alloc *alloc,
+                                       const struct marey_reading *reading,
+                                       struct marey_error *err);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * import.c - the public entry points: open each place, read it into the builder, finish.
+ *
+ *   place ──feed──> windows of text ──document──> list ──walk──> records ──kineto──> builder
+ *     └───────────────────────── provider (args, later) <──────────────────────────────┘
+ */
+#include "import/import.h"
+
+#include "base/error.h"
+#include "import/provider.h"
+
+/* Places above this number rest between uses, so that a job of a thousand ranks does not
+ * use up the descriptors of its process. */
+enum { MAX_OPEN_PLACES = 128 };
+
+/* A load under way. */
+struct load {
+    struct marey_alloc alloc;
+    struct marey_builder *builder;
+    struct marey_places *places;
+    struct marey_kineto kineto;
+};
+
+static enum marey_status load_begin(struct load *load, const struct marey_alloc *alloc, size_t n,
+                                    const struct marey_reading *reading, struct marey_error *err)
+{
+    *load = (struct load){.alloc = *alloc};
+    load->builder = marey__builder_new(alloc);
+    load->places = marey__places_new(alloc, n, reading);
+    if (load->builder == NULL || load->places == NULL ||
+        !marey__kineto_init(&load->kineto, alloc, load->builder))
+        return marey__fail_nomem(err);
+    return MAREY_OK;
+}
+
+static void load_end(struct load *load)
+{
+    marey__kineto_release(&load->kineto);
+    marey__places_free(load->places);
+    marey__builder_free(load->builder);
+}
+
+/* Reads the place that was opened last. */
+static enum marey_status load_place(struct load *load, struct marey_error *err)
+{
+    struct marey_place *place = &load->places->place[load->places->n - 1];
+    const uint32_t source_idx = marey__builder_begin_source(load->builder, place->path);
+
+    if (source_idx == MAREY_NONE)
+        return marey__builder_failed(load->builder)
+                   ? marey__fail_nomem(err)
+                   : marey__fail(err, MAREY_LIMIT,
+                                 "cannot read '%s': a trace holds at most 65535 files",
+                                 place->path);
+    marey__kineto_begin_source(&load->kineto, source_idx);
+    return marey__document_read(&load->kineto, place, &load->alloc, &load->places->reading, err);
+}
+
+static enum marey_status load_finish(struct load *load, struct marey_trace **trace,
+                                     struct marey_error *err)
+{
+    const struct marey_args_provider provider = marey__places_provider(load->places);
+
+    load->places = NULL; /* the builder takes it, also when it fails */
+    return marey__builder_finish(load->builder, provider, trace, err);
+}
+
+enum marey_status marey__import_files(const char *const *paths, size_t n,
+                                      const struct marey_alloc *alloc,
+                                      const struct marey_reading *reading,
+                                      struct marey_trace **trace, struct marey_error *err)
+{
+    struct load load;
+    enum marey_status status = load_begin(&load, alloc, n, reading, err);
+
+    for (size_t i = 0; i < n && status == MAREY_OK; i++) {
+        struct marey_place *place = &load.places->place[i];
+        status = marey__place_open(place, alloc, paths[i], err);
+        if (status != MAREY_OK)
+            break;
+        load.places->n = i + 1;
+        status = load_place(&load, err);
+        if (i >= MAX_OPEN_PLACES)
+            marey__place_rest(place);
+    }
+    if (status == MAREY_OK)
+        status = load_finish(&load, trace, err);
+    load_end(&load);
+    return status;
+}
+
+enum marey_status marey__import_bytes(struct marey_str bytes, const struct marey_alloc *alloc,
+                                      const struct marey_reading *reading,
+                                      struct marey_trace **trace, struct marey_error *err)
+{
+    struct load load;
+    enum marey_status status = load_begin(&load, alloc, 1, reading, err);
+
+    if (status == MAREY_OK)
+        status = marey__place_copy(&load.places->place[0], alloc, bytes, err);
+    if (status == MAREY_OK) {
+        load.places->n = 1;
+        status = load_place(&load, err);
+    }
+    if (status == MAREY_OK)
+        status = load_finish(&load, trace, err);
+    load_end(&load);
+    return status;
+}
+
+/* ---- public --------------------------------------------------------------------------- */
+
+static struct marey_alloc alloc_of(const struct marey_import_options *options)
+{
+    return marey__alloc_or_default(options == NULL ? NULL : options->alloc);
+}
+
+enum marey_status marey_import_file(const char *path, const struct marey_import_options *options,
+                                    struct marey_trace **trace, struct marey_error *err)
+{
+    return marey_import_files(&path, 1, options, trace, err);
+}
+
+enum marey_status marey_import_files(const char *const *paths, size_t n,
+                                     const struct marey_import_options *options,
+                                     struct marey_trace **trace, struct marey_error *err)
+{
+    const struct marey_alloc alloc = alloc_of(options);
+    const struct marey_reading reading = {0};
+
+    if (n == 0)
+        return marey__fail(err, MAREY_INVALID, "cannot read a trace: no file is named");
+    return marey__import_files(paths, n, &alloc, &reading, trace, err);
+}
+
+enum marey_status marey_import_bytes(struct marey_str bytes,
+                                     const struct marey_import_options *options,
+                                     struct marey_trace **trace, struct marey_error *err)
+{
+    const struct marey_alloc alloc = alloc_of(options);
+    const struct marey_reading reading = {0};
+
+    return marey__import_bytes(bytes, &alloc, &reading, trace, err);
+}

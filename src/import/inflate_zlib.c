@@ -1,0 +1,105 @@
+/*
+ * inflate_zlib.c - gzip by zlib, where ISA-L is not there.
+ *
+ * zlib releases without telling the size, so each of its blocks carries it in front.
+ */
+#include "import/inflate.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "base/error.h"
+
+enum { BLOCK_HEAD_BYTES = 16, WINDOW_BITS_GZIP = 15 + 16 };
+
+struct marey_inflate {
+    struct marey_alloc alloc;
+    z_stream stream;
+    bool is_ready; /* inflateInit2 succeeded */
+};
+
+static void *zlib_allocate(void *ctx, unsigned n, unsigned size_bytes)
+{
+    const struct marey_inflate *inflate = ctx;
+    size_t total = 0;
+
+    if (!marey__size_mul(n, size_bytes, &total) ||
+        !marey__size_add(total, BLOCK_HEAD_BYTES, &total))
+        return NULL;
+    char *block = marey__alloc(&inflate->alloc, total, 1);
+    if (block == NULL)
+        return NULL;
+    memcpy(block, &total, sizeof total);
+    return block + BLOCK_HEAD_BYTES;
+}
+
+static void zlib_release(void *ctx, void *ptr)
+{
+    const struct marey_inflate *inflate = ctx;
+    char *block = (char *)ptr - BLOCK_HEAD_BYTES;
+    size_t total = 0;
+
+    memcpy(&total, block, sizeof total);
+    marey__dealloc(&inflate->alloc, block, total, 1);
+}
+
+struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
+{
+    struct marey_inflate *inflate = marey__alloc_zero(alloc, 1, sizeof *inflate);
+
+    if (inflate == NULL)
+        return NULL;
+    inflate->alloc = *alloc;
+    inflate->stream.zalloc = zlib_allocate;
+    inflate->stream.zfree = zlib_release;
+    inflate->stream.opaque = inflate;
+    inflate->is_ready = inflateInit2(&inflate->stream, WINDOW_BITS_GZIP) == Z_OK;
+    if (!inflate->is_ready) {
+        marey__dealloc(alloc, inflate, 1, sizeof *inflate);
+        return NULL;
+    }
+    return inflate;
+}
+
+void marey__inflate_free(struct marey_inflate *inflate)
+{
+    if (inflate == NULL)
+        return;
+    inflateEnd(&inflate->stream);
+
+    const struct marey_alloc alloc = inflate->alloc;
+    marey__dealloc(&alloc, inflate, 1, sizeof *inflate);
+}
+
+void marey__inflate_reset(struct marey_inflate *inflate)
+{
+    inflateReset(&inflate->stream);
+}
+
+enum marey_inflate_result marey__inflate_run(struct marey_inflate *gzip,
+                                             struct marey_inflate_io *io)
+{
+    z_stream *stream = &gzip->stream;
+    const size_t cap = (size_t)1 << 30; /* its lengths have 32 bits */
+    const uInt in_len = (uInt)(io->in_len < cap ? io->in_len : cap);
+    const uInt out_len = (uInt)(io->out_len < cap ? io->out_len : cap);
+
+    /* The library reads its input only, but its field is not const. */
+    stream->next_in = (Bytef *)(uintptr_t)io->in;
+    stream->avail_in = in_len;
+    stream->next_out = io->out;
+    stream->avail_out = out_len;
+    const int status = inflate(stream, Z_NO_FLUSH);
+
+    const size_t used = in_len - stream->avail_in;
+    const size_t made = out_len - stream->avail_out;
+    io->in += used;
+    io->in_len -= used;
+    io->out += made;
+    io->out_len -= made;
+    if (status == Z_STREAM_END)
+        return MAREY_INFLATE_MEMBER;
+    if (status == Z_OK || status == Z_BUF_ERROR)
+        return MAREY_INFLATE_MORE;
+    return MAREY_INFLATE_DAMAGED;
+}

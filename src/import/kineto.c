@@ -1,0 +1,514 @@
+/*
+ * kineto.c - the meaning of each phase, and what is set aside or counted on the way.
+ *
+ * Checklist for a new phase: a row in phase_table, a function beside the others.
+ */
+#include "import/kineto.h"
+
+#include "base/json.h"
+
+/* One record on its way into the builder. */
+struct incoming {
+    const struct marey_fields *fields;
+    const struct marey_launch_args *launch;
+    struct marey_resolved *to;
+    int64_t ts_ns;
+    enum marey_time ts;
+};
+
+bool marey__kineto_init(struct marey_kineto *kineto, const struct marey_alloc *alloc,
+                        struct marey_builder *builder)
+{
+    *kineto = (struct marey_kineto){.builder = builder};
+    kineto->strings = marey__builder_strings(builder);
+    kineto->account = marey__builder_account(builder);
+    marey__text_init(&kineto->scratch, alloc);
+    return marey__names_init(&kineto->names, alloc, kineto->strings);
+}
+
+void marey__kineto_release(struct marey_kineto *kineto)
+{
+    if (kineto->builder == NULL)
+        return;
+    marey__names_release(&kineto->names);
+    marey__text_release(&kineto->scratch);
+}
+
+void marey__kineto_begin_source(struct marey_kineto *kineto, uint32_t source_idx)
+{
+    kineto->source_idx = source_idx;
+    kineto->n_records = 0;
+    kineto->n_metadata = 0;
+    kineto->n_events = 0;
+    kineto->n_without_phase = 0;
+    kineto->cat_name_id = MAREY_NONE;
+    kineto->cat_id = marey__builder_category(kineto->builder, (struct marey_str){NULL, 0});
+    for (size_t i = 0; i < MAREY_N_CACHED_TRACKS; i++)
+        kineto->track[i].track_idx = MAREY_NONE;
+}
+
+static void note(struct marey_kineto *kineto, const struct incoming *in,
+                 enum marey_reason reason)
+{
+    in->to->is_clean = false;
+    marey__account_note(kineto->account, reason, in->fields->offset);
+}
+
+/* ---- values ------------------------------------------------------------------------ */
+
+static bool is_missing(const struct marey_value *value)
+{
+    return value->type == MAREY_VALUE_NONE || value->type == MAREY_VALUE_NULL;
+}
+
+/* The string id of a value's text. MAREY_NONE if it is missing. */
+static uint32_t text_id(struct marey_kineto *kineto, const struct marey_value *value,
+                        uint32_t *damage)
+{
+    if (is_missing(value))
+        return MAREY_NONE;
+
+    const struct marey_name *name =
+        marey__names_get(&kineto->names, value->text, value->has_escape);
+    if (name == NULL)
+        return MAREY_NONE;
+    *damage |= name->damage;
+    return name->id;
+}
+
+/* A value that is not a JSON number although it looked like one: "0.-05", "1e", "--3". */
+static bool is_number_text(struct marey_str text)
+{
+    size_t i = 0;
+    size_t n_digits = 0;
+
+    i += i < text.len && text.ptr[i] == '-';
+    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
+        n_digits++;
+    if (i < text.len && text.ptr[i] == '.')
+        for (i++; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
+            n_digits++;
+    if (n_digits == 0)
+        return false;
+    if (i < text.len && (text.ptr[i] == 'e' || text.ptr[i] == 'E')) {
+        i++;
+        i += i < text.len && (text.ptr[i] == '-' || text.ptr[i] == '+');
+        const size_t from = i;
+        while (i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9')
+            i++;
+        if (i == from)
+            return false;
+    }
+    return i == text.len;
+}
+
+enum marey_time marey__kineto_time(const struct marey_value *value, int64_t *ns)
+{
+    const bool can_be_number =
+        value->type == MAREY_VALUE_NUMBER || value->type == MAREY_VALUE_STRING;
+
+    if (!can_be_number || !is_number_text(value->text))
+        return MAREY_TIME_NONE;
+    if (!marey__decimal_scaled(value->text, 3, ns) || *ns > MAREY_TIME_LIMIT_NS ||
+        *ns < -MAREY_TIME_LIMIT_NS)
+        return MAREY_TIME_RANGE;
+    return MAREY_TIME_OK;
+}
+
+uint64_t marey__kineto_id64(struct marey_kineto *kineto, const struct marey_value *value)
+{
+    const uint64_t top = UINT64_C(1) << 63;
+    const struct marey_str text = value->text;
+    uint64_t number = 0;
+    bool is_integer = text.len > 0;
+
+    for (size_t i = 0; i < text.len && is_integer; i++) {
+        const unsigned char c = (unsigned char)text.ptr[i];
+        is_integer = c >= '0' && c <= '9' && !__builtin_mul_overflow(number, 10, &number) &&
+                     !__builtin_add_overflow(number, (uint64_t)(c - '0'), &number);
+    }
+    if (is_integer && number < top)
+        return number;
+
+    uint32_t damage = 0;
+    return top | text_id(kineto, value, &damage);
+}
+
+uint8_t marey__kineto_category(struct marey_kineto *kineto, const struct marey_value *cat,
+                               enum marey_kind *kind)
+{
+    uint32_t damage = 0;
+    const uint32_t name_id = text_id(kineto, cat, &damage);
+
+    if (name_id != kineto->cat_name_id) {
+        kineto->cat_name_id = name_id;
+        kineto->cat_id = marey__builder_category(kineto->builder,
+                                                 marey__intern_text(kineto->strings, name_id));
+    }
+    *kind = marey__builder_kind(kineto->builder, kineto->cat_id);
+    return kineto->cat_id;
+}
+
+/* ---- tracks -------------------------------------------------------------------------- */
+
+static enum marey_track_kind track_kind_of(enum marey_kind kind)
+{
+    if (marey_kind_is_device_operation(kind))
+        return MAREY_TRACK_STREAM;
+    if (kind == MAREY_KIND_DEVICE_ANNOTATION)
+        return MAREY_TRACK_STREAM_NOTE;
+    if (kind == MAREY_KIND_SYNC || kind == MAREY_KIND_DEVICE_EVENT)
+        return MAREY_TRACK_STREAM_SYNC;
+    return MAREY_TRACK_THREAD;
+}
+
+bool marey__kineto_wants_args(enum marey_kind kind)
+{
+    return track_kind_of(kind) != MAREY_TRACK_THREAD || kind == MAREY_KIND_RUNTIME ||
+           kind == MAREY_KIND_DRIVER;
+}
+
+/* The number that an id's text spells. */
+static int64_t number_of(const struct marey_kineto *kineto, uint32_t id)
+{
+    int64_t number = 0;
+    const struct marey_str text = marey__intern_text(kineto->strings, id);
+
+    return text.len > 0 && marey__decimal_scaled(text, 0, &number) ? number : MAREY_UNKNOWN;
+}
+
+static bool same_key(const struct marey_track_key *a, const struct marey_track_key *b)
+{
+    return a->kind == b->kind && a->process_id == b->process_id && a->thread_id == b->thread_id &&
+           a->device == b->device && a->context == b->context && a->stream == b->stream;
+}
+
+uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind,
+                             uint32_t process_id, uint32_t thread_id,
+                             const struct marey_launch_args *launch)
+{
+    struct marey_track_key key = {
+        .kind = track_kind_of(kind),
+        .process_id = process_id,
+        .thread_id = thread_id,
+        .device = MAREY_UNKNOWN,
+        .context = MAREY_UNKNOWN,
+        .stream = MAREY_UNKNOWN,
+    };
+
+    if (key.kind != MAREY_TRACK_THREAD) {
+        if (launch != NULL) {
+            key.device = launch->device;
+            key.context = launch->context;
+            key.stream = launch->stream;
+        }
+        if (key.device == MAREY_UNKNOWN)
+            key.device = number_of(kineto, process_id);
+        if (key.stream == MAREY_UNKNOWN)
+            key.stream = number_of(kineto, thread_id);
+    }
+
+    const uint64_t mixed = marey_name_mix((uint64_t)key.process_id << 32 | key.thread_id,
+                                          (uint64_t)key.kind * 2 + 1) ^
+                           (uint64_t)key.device ^ (uint64_t)key.stream * 7;
+    struct marey_cached_track *cached = &kineto->track[mixed % MAREY_N_CACHED_TRACKS];
+    if (cached->track_idx == MAREY_NONE || !same_key(&cached->key, &key)) {
+        cached->key = key;
+        cached->track_idx = marey__builder_track(kineto->builder, &key);
+    }
+    return cached->track_idx;
+}
+
+/* ---- phases --------------------------------------------------------------------------- */
+
+static struct marey_new_slice slice_of(const struct incoming *in)
+{
+    const bool has_correlation = in->launch != NULL && in->launch->has_correlation &&
+                                 (in->to->kind == MAREY_KIND_RUNTIME ||
+                                  in->to->kind == MAREY_KIND_DRIVER ||
+                                  marey_kind_is_device_operation(in->to->kind));
+
+    return (struct marey_new_slice){
+        .start_ns = in->ts == MAREY_TIME_OK ? in->ts_ns : MAREY_UNKNOWN,
+        .dur_ns = MAREY_UNKNOWN,
+        .offset = in->fields->offset,
+        .correlation = has_correlation ? in->launch->correlation : 0,
+        .track_idx = in->to->track_idx,
+        .name_id = in->to->name_id,
+        .cat_id = in->to->cat_id,
+        .has_correlation = has_correlation,
+    };
+}
+
+static struct marey_new_point point_of(const struct incoming *in)
+{
+    return (struct marey_new_point){
+        .ts_ns = in->ts_ns,
+        .offset = in->fields->offset,
+        .track_idx = in->to->track_idx,
+        .name_id = in->to->name_id,
+        .cat_id = in->to->cat_id,
+        .scope = in->to->scope,
+    };
+}
+
+static void quarantine(struct marey_kineto *kineto, const struct incoming *in,
+                       enum marey_reason reason, int64_t dur_ns)
+{
+    struct marey_new_slice slice = slice_of(in);
+
+    in->to->is_clean = false;
+    slice.dur_ns = dur_ns;
+    marey__builder_quarantine(kineto->builder, reason, &slice);
+}
+
+static void note_missing(struct marey_kineto *kineto, const struct incoming *in, bool wants_name)
+{
+    if (wants_name && is_missing(&in->fields->value[MAREY_FIELD_NAME]))
+        note(kineto, in, MAREY_REASON_NO_NAME);
+    if (is_missing(&in->fields->value[MAREY_FIELD_TID]))
+        note(kineto, in, MAREY_REASON_NO_TID);
+}
+
+static void add_complete(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_value *dur = &in->fields->value[MAREY_FIELD_DUR];
+    struct marey_new_slice slice = slice_of(in);
+    int64_t dur_ns = 0;
+    const enum marey_time found = marey__kineto_time(dur, &dur_ns);
+
+    if (found == MAREY_TIME_RANGE ||
+        (found == MAREY_TIME_OK && slice.start_ns > MAREY_TIME_LIMIT_NS - dur_ns)) {
+        quarantine(kineto, in, MAREY_REASON_TIME_RANGE, MAREY_UNKNOWN);
+        return;
+    }
+    if (found == MAREY_TIME_OK && dur->text.ptr[0] == '-' && dur_ns < 0) {
+        quarantine(kineto, in, MAREY_REASON_NEGATIVE_DUR, dur_ns);
+        return;
+    }
+    if (found == MAREY_TIME_OK && dur_ns == 0 && slice.start_ns == 0 &&
+        marey_kind_is_device_operation(in->to->kind)) {
+        quarantine(kineto, in, MAREY_REASON_NOT_COLLECTED, 0);
+        return;
+    }
+    if (found == MAREY_TIME_NONE)
+        note(kineto, in, MAREY_REASON_NO_DUR);
+    else
+        slice.dur_ns = dur_ns;
+    note_missing(kineto, in, true);
+    marey__builder_add_slice(kineto->builder, &slice);
+}
+
+static void add_begin(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_new_slice slice = slice_of(in);
+
+    note_missing(kineto, in, true);
+    marey__builder_begin_slice(kineto->builder, &slice);
+}
+
+static void add_end(struct marey_kineto *kineto, struct incoming *in)
+{
+    note_missing(kineto, in, false);
+    marey__builder_end_slice(kineto->builder, in->to->track_idx, in->ts_ns, in->to->name_id,
+                             in->fields->offset);
+}
+
+static void add_instant(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_new_point point = point_of(in);
+
+    if (is_missing(&in->fields->value[MAREY_FIELD_NAME]))
+        note(kineto, in, MAREY_REASON_NO_NAME);
+    marey__builder_add_instant(kineto->builder, &point);
+}
+
+static void add_counter(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_new_point point = point_of(in);
+
+    if (is_missing(&in->fields->value[MAREY_FIELD_NAME]))
+        note(kineto, in, MAREY_REASON_NO_NAME);
+    marey__builder_add_counter(kineto->builder, &point);
+}
+
+static void add_flow(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_new_point point = point_of(in);
+    const struct marey_value *id = &in->fields->value[MAREY_FIELD_ID];
+
+    if (is_missing(id))
+        note(kineto, in, MAREY_REASON_OTHER_PHASE); /* an arrow that ties nothing */
+    else
+        marey__builder_add_flow(kineto->builder, &point, marey__kineto_id64(kineto, id),
+                                in->to->phase);
+}
+
+/* Ids of one scope are apart from those of another: "scope/id". */
+static uint32_t async_id(struct marey_kineto *kineto, const struct marey_fields *fields)
+{
+    const struct marey_value *scope = &fields->value[MAREY_FIELD_SCOPE];
+    const struct marey_value *id = &fields->value[MAREY_FIELD_ID];
+    struct marey_textbuf *scratch = &kineto->scratch;
+    uint32_t damage = 0;
+
+    if (is_missing(id))
+        id = &fields->value[MAREY_FIELD_ID2];
+    if (is_missing(scope))
+        return text_id(kineto, id, &damage);
+    marey__text_reset(scratch);
+    marey__text_add_str(scratch, scope->text);
+    marey__text_add_byte(scratch, '/');
+    if (!is_missing(id))
+        marey__text_add_str(scratch, id->text);
+    if (marey__text_failed(scratch)) {
+        kineto->names.failed = true;
+        return MAREY_NONE;
+    }
+    return marey__intern(kineto->strings, (struct marey_str){scratch->ptr, scratch->len});
+}
+
+static void add_async(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_new_point point = point_of(in);
+    const bool is_begin = in->to->phase == 'b' || in->to->phase == 'S';
+
+    marey__builder_add_async(kineto->builder, &point, async_id(kineto, in->fields),
+                             is_begin ? 'b' : 'e');
+}
+
+static void add_other(struct marey_kineto *kineto, struct incoming *in)
+{
+    note(kineto, in, MAREY_REASON_OTHER_PHASE);
+}
+
+static void add_metadata(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_value *args = &in->fields->value[MAREY_FIELD_ARGS];
+    const struct marey_meta_record record = {
+        .source_idx = kineto->source_idx,
+        .name_id = in->to->name_id,
+        .process_id = in->to->process_id,
+        .thread_id = in->to->thread_id,
+        .args_id = is_missing(args) ? MAREY_NONE : marey__intern(kineto->strings, args->text),
+        .ts_ns = in->ts == MAREY_TIME_OK ? in->ts_ns : MAREY_UNKNOWN,
+    };
+
+    if (!is_missing(args) && record.args_id == MAREY_NONE)
+        kineto->names.failed = true;
+    kineto->last_meta = record;
+    marey__builder_add_meta_record(kineto->builder, &record);
+}
+
+/* ---- dispatch ---------------------------------------------------------------------------- */
+
+typedef void (*add_fn)(struct marey_kineto *kineto, struct incoming *in);
+
+/* Phases of the format; the rest are known and not held, or unknown. */
+static const struct {
+    char phase;
+    bool has_time; /* a record without ts cannot be placed */
+    add_fn add;
+} phase_table[] = {
+    {'X', true, add_complete}, {'s', true, add_flow},      {'f', true, add_flow},
+    {'t', true, add_flow},     {'i', true, add_instant},   {'I', true, add_instant},
+    {'n', true, add_instant},  {'M', false, add_metadata}, {'C', true, add_counter},
+    {'B', true, add_begin},    {'E', true, add_end},       {'b', true, add_async},
+    {'e', true, add_async},    {'S', true, add_async},     {'F', true, add_async},
+};
+
+static const char other_phases[] = "TpONDPvVRc(),a";
+
+static const char *damage_in_words(struct marey_kineto *kineto, const struct incoming *in,
+                                   uint32_t damage)
+{
+    if ((damage & MAREY_NAME_BAD_UTF8) != 0)
+        note(kineto, in, MAREY_REASON_BAD_UTF8);
+    if ((damage & MAREY_NAME_CONTROL) != 0)
+        note(kineto, in, MAREY_REASON_CONTROL_CHAR);
+    return (damage & MAREY_NAME_BAD_ESCAPE) != 0 ? "a string with an escape that JSON does not have"
+                                                 : NULL;
+}
+
+static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_value *value = in->fields->value;
+    struct marey_resolved *to = in->to;
+    uint32_t damage = 0;
+
+    to->cat_id = marey__kineto_category(kineto, &value[MAREY_FIELD_CAT], &to->kind);
+    to->name_id = text_id(kineto, &value[MAREY_FIELD_NAME], &damage);
+    to->process_id = text_id(kineto, &value[MAREY_FIELD_PID], &damage);
+    to->thread_id = text_id(kineto, &value[MAREY_FIELD_TID], &damage);
+    to->scope = value[MAREY_FIELD_S].text.len > 0 ? (uint8_t)value[MAREY_FIELD_S].text.ptr[0] : 0;
+    to->track_idx = MAREY_NONE;
+    in->ts = marey__kineto_time(&value[MAREY_FIELD_TS], &in->ts_ns);
+    if ((value[MAREY_FIELD_TS].type == MAREY_VALUE_STRING && in->ts == MAREY_TIME_OK) ||
+        (value[MAREY_FIELD_DUR].type == MAREY_VALUE_STRING &&
+         is_number_text(value[MAREY_FIELD_DUR].text)))
+        note(kineto, in, MAREY_REASON_NUMBER_AS_TEXT);
+    if (value[MAREY_FIELD_TS].type == MAREY_VALUE_NUMBER && in->ts == MAREY_TIME_NONE)
+        return "a ts that is no number";
+    if (value[MAREY_FIELD_DUR].type == MAREY_VALUE_NUMBER &&
+        !is_number_text(value[MAREY_FIELD_DUR].text))
+        return "a dur that is no number";
+    return damage != 0 ? damage_in_words(kineto, in, damage) : NULL;
+}
+
+static void dispatch(struct marey_kineto *kineto, struct incoming *in)
+{
+    struct marey_resolved *to = in->to;
+    const size_t n_rows = sizeof phase_table / sizeof phase_table[0];
+    size_t row = 0;
+
+    while (row < n_rows && phase_table[row].phase != to->phase)
+        row++;
+    if (row == n_rows) {
+        if (to->phase != '\0' && strchr(other_phases, to->phase) != NULL)
+            add_other(kineto, in);
+        else
+            quarantine(kineto, in, MAREY_REASON_UNKNOWN_PH, MAREY_UNKNOWN);
+        return;
+    }
+    if (to->phase == 'M') {
+        kineto->n_metadata++;
+        add_metadata(kineto, in);
+        return;
+    }
+    kineto->n_events++;
+    to->track_idx =
+        marey__kineto_track(kineto, to->kind, to->process_id, to->thread_id, in->launch);
+    if (phase_table[row].has_time && in->ts == MAREY_TIME_NONE)
+        quarantine(kineto, in, MAREY_REASON_NO_TS, MAREY_UNKNOWN);
+    else if (phase_table[row].has_time && in->ts == MAREY_TIME_RANGE)
+        quarantine(kineto, in, MAREY_REASON_TIME_RANGE, MAREY_UNKNOWN);
+    else
+        phase_table[row].add(kineto, in);
+}
+
+const char *marey__kineto_add(struct marey_kineto *kineto, const struct marey_fields *fields,
+                              const struct marey_launch_args *launch)
+{
+    const struct marey_value *ph = &fields->value[MAREY_FIELD_PH];
+    struct incoming in = {.fields = fields, .launch = launch, .to = &kineto->last};
+
+    kineto->last = (struct marey_resolved){
+        .phase = ph->type == MAREY_VALUE_STRING && ph->text.len == 1 ? ph->text.ptr[0] : '\0',
+        .name_id = MAREY_NONE,
+        .process_id = MAREY_NONE,
+        .thread_id = MAREY_NONE,
+        .track_idx = MAREY_NONE,
+        .is_clean = true,
+    };
+    kineto->n_records++;
+    if (fields->n_members == 0) {
+        in.ts = MAREY_TIME_NONE;
+        quarantine(kineto, &in, MAREY_REASON_EMPTY_RECORD, MAREY_UNKNOWN);
+        return NULL;
+    }
+    kineto->n_without_phase += kineto->last.phase == '\0';
+    const char *broken = resolve(kineto, &in);
+    if (broken == NULL)
+        dispatch(kineto, &in);
+    return broken;
+}

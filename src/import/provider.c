@@ -1,0 +1,120 @@
+/*
+ * provider.c - walks records at ascending offsets through a window of their source.
+ *
+ * Plain text is read from where it is needed, compressed text from its beginning on.
+ */
+#include "import/provider.h"
+
+#include "base/error.h"
+
+struct marey_places *marey__places_new(const struct marey_alloc *alloc, size_t capacity,
+                                       const struct marey_reading *reading)
+{
+    struct marey_places *places = marey__alloc(alloc, 1, sizeof *places);
+
+    if (places == NULL)
+        return NULL;
+    *places = (struct marey_places){.alloc = *alloc, .reading = *reading, .capacity = capacity};
+    places->place = marey__alloc_zero(alloc, capacity, sizeof *places->place);
+    if (places->place == NULL) {
+        marey__dealloc(alloc, places, 1, sizeof *places);
+        return NULL;
+    }
+    return places;
+}
+
+void marey__places_free(struct marey_places *places)
+{
+    if (places == NULL)
+        return;
+    for (size_t i = 0; i < places->n; i++)
+        marey__place_close(&places->place[i]);
+
+    const struct marey_alloc alloc = places->alloc;
+    marey__dealloc(&alloc, places->place, places->capacity, sizeof *places->place);
+    marey__dealloc(&alloc, places, 1, sizeof *places);
+}
+
+/* The args of the record at *at, whatever windows that takes. */
+static enum marey_status args_at(struct marey_feed *feed, const struct marey_scanner *scanner,
+                                 const char *at, struct marey_str *args, struct marey_error *err)
+{
+    const char *fail = NULL;
+
+    while (scanner->args(at, feed->text + feed->len, args, &fail) == NULL) {
+        if (feed->is_end || feed->text + feed->len - fail >= MAREY_WALK_TAIL_BYTES)
+            return marey__fail(err, MAREY_CHANGED,
+                               "cannot read args from '%s': it changed since it was loaded, "
+                               "load it again",
+                               feed->place->path);
+        MAREY_TRY(marey__feed_next(feed, at, err));
+        at = feed->text;
+    }
+    return MAREY_OK;
+}
+
+/* The offsets of one source. */
+struct run {
+    const uint64_t *offsets;
+    size_t from;
+    size_t to;
+};
+
+static enum marey_status walk_place(const struct marey_places *places, struct marey_place *place,
+                                    struct run run, marey_args_fn fn, void *user,
+                                    struct marey_error *err)
+{
+    const struct marey_scanner *scanner = marey__scanner_choose(places->reading.portable_only);
+    enum marey_status status = MAREY_OK;
+    struct marey_feed feed;
+
+    MAREY_TRY(marey__place_check(place, err));
+    MAREY_TRY(marey__feed_open(&feed, &places->alloc, place, places->reading.window_bytes, err));
+    for (size_t i = run.from; i < run.to && status == MAREY_OK; i++) {
+        const char *at = NULL;
+        struct marey_str args = {NULL, 0};
+        status = marey__feed_seek(&feed, MAREY_OFFSET_BYTE(run.offsets[i]), &at, err);
+        if (status == MAREY_OK)
+            status = args_at(&feed, scanner, at, &args, err);
+        if (status == MAREY_OK)
+            status = fn(user, i, args);
+    }
+    marey__feed_close(&feed);
+    return status;
+}
+
+static enum marey_status walk(void *ctx, const uint64_t *offsets, size_t n, marey_args_fn fn,
+                              void *user, struct marey_error *err)
+{
+    struct marey_places *places = ctx;
+
+    for (size_t from = 0; from < n;) {
+        const uint32_t source_idx = MAREY_OFFSET_SOURCE(offsets[from]);
+        size_t to = from;
+        while (to < n && MAREY_OFFSET_SOURCE(offsets[to]) == source_idx)
+            to++;
+        if (source_idx >= places->n)
+            return marey__fail(err, MAREY_INVALID, "cannot read args: no source %u", source_idx);
+
+        const bool rests = places->place[source_idx].fd < 0;
+        const enum marey_status status =
+            walk_place(places, &places->place[source_idx], (struct run){offsets, from, to}, fn,
+                       user, err);
+        if (rests)
+            marey__place_rest(&places->place[source_idx]);
+        if (status != MAREY_OK)
+            return status;
+        from = to;
+    }
+    return MAREY_OK;
+}
+
+static void release(void *ctx)
+{
+    marey__places_free(ctx);
+}
+
+struct marey_args_provider marey__places_provider(struct marey_places *places)
+{
+    return (struct marey_args_provider){.ctx = places, .walk = walk, .release = release};
+}

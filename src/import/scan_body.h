@@ -1,0 +1,418 @@
+/*
+ * scan_body.h - values, records and args as spans of text.
+ *
+ * Included after simd_*.h by each file that compiles the scanner. Functions take the
+ * place where something begins and return where it ends, or NULL with scan->fail set.
+ * Text is followed by zeros, so single bytes are read without asking for the end.
+ */
+#ifndef MAREY_SRC_IMPORT_SCAN_BODY_H
+#define MAREY_SRC_IMPORT_SCAN_BODY_H
+
+#include <string.h>
+
+#include "import/fields.h"
+
+struct scan {
+    const char *end;
+    const char *fail;
+};
+
+static const char *stop_at(struct scan *scan, const char *at)
+{
+    scan->fail = at < scan->end ? at : scan->end;
+    return NULL;
+}
+
+static inline const char *skip_space(const char *at)
+{
+    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+        at++;
+    return at;
+}
+
+static inline bool is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* From behind the opening quote to the closing one. */
+static inline const char *scan_string(struct scan *scan, const char *at, bool *has_escape)
+{
+    while (at < scan->end) {
+        const uint32_t found = quote_or_escape32(at);
+        if (found == 0) {
+            at += 32;
+            continue;
+        }
+        at += __builtin_ctz(found);
+        if (*at == '"')
+            return at < scan->end ? at : stop_at(scan, at);
+        *has_escape = true;
+        at += 2;
+    }
+    return stop_at(scan, scan->end);
+}
+
+/* Characters behind an odd number of back-slashes. *carry: the block begins with one. */
+static inline uint64_t escaped_bits(uint64_t slashes, uint64_t *carry)
+{
+    const uint64_t odd = UINT64_C(0xaaaaaaaaaaaaaaaa);
+
+    slashes &= ~*carry;
+    const uint64_t follows = slashes << 1 | *carry;
+    const uint64_t odd_starts = slashes & ~(UINT64_C(0x5555555555555555)) & ~follows;
+    uint64_t sequence = 0;
+    *carry = __builtin_add_overflow(odd_starts, slashes, &sequence) ? 1 : 0;
+    return ((~odd) ^ (sequence << 1)) & follows;
+}
+
+/* An object or array, by blocks: strings are masked out by the parity of quotes, then
+ * only brackets of its own kind are counted; those of the other kind must cancel out. */
+static const char *scan_container(struct scan *scan, const char *at)
+{
+    const bool is_object = *at == '{';
+    const char own_open = is_object ? '{' : '[';
+    const char own_close = is_object ? '}' : ']';
+    const char other_open = is_object ? '[' : '{';
+    const char other_close = is_object ? ']' : '}';
+    uint64_t in_string = 0; /* all ones while a string goes on */
+    uint64_t carry = 0;
+    int64_t depth = 0;
+    int64_t other_depth = 0;
+
+    for (; at < scan->end; at += 64) {
+        const struct block64 block = block64_load(at);
+        const uint64_t slashes = block64_is(block, '\\');
+        uint64_t quotes = block64_is(block, '"');
+        if ((slashes | carry) != 0)
+            quotes &= ~escaped_bits(slashes, &carry);
+        const uint64_t outside = ~(prefix_xor(quotes) ^ in_string);
+        in_string = (outside >> 63) - 1;
+
+        const uint64_t opens = block64_is(block, own_open) & outside;
+        uint64_t closes = block64_is(block, own_close) & outside;
+        uint64_t before = UINT64_MAX; /* the part of the block that belongs to it */
+        for (int64_t n_closed = 1; closes != 0; n_closed++, closes &= closes - 1) {
+            const uint64_t below = (closes & (~closes + 1)) - 1;
+            if (depth + __builtin_popcountll(opens & below) == n_closed) {
+                before = below;
+                break;
+            }
+        }
+        other_depth += __builtin_popcountll(block64_is(block, other_open) & outside & before) -
+                       __builtin_popcountll(block64_is(block, other_close) & outside & before);
+        if (closes != 0) {
+            at += __builtin_ctzll(closes);
+            return at < scan->end && other_depth == 0 ? at + 1 : stop_at(scan, at);
+        }
+        depth += __builtin_popcountll(opens) -
+                 __builtin_popcountll(block64_is(block, own_close) & outside);
+    }
+    return stop_at(scan, scan->end);
+}
+
+static inline bool ends_scalar(char c)
+{
+    return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static const char *scan_number(struct scan *scan, const char *at)
+{
+    at += *at == '-';
+    while (is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E' || *at == '+' || *at == '-')
+        at++;
+    return ends_scalar(*at) && at < scan->end ? at : stop_at(scan, at);
+}
+
+static const char *scan_word(struct scan *scan, const char *at, const char *word,
+                             struct marey_value *value, enum marey_value_type type)
+{
+    const size_t len = strlen(word);
+
+    if (memcmp(at, word, len) != 0 || !ends_scalar(at[len]) || at + len >= scan->end)
+        return stop_at(scan, at);
+    value->type = type;
+    return at + len;
+}
+
+static const char *scan_value(struct scan *scan, const char *at, struct marey_value *value)
+{
+    const char *from = at;
+
+    value->has_escape = false;
+    switch (*at) {
+    case '"':
+        value->type = MAREY_VALUE_STRING;
+        from = at + 1;
+        at = scan_string(scan, from, &value->has_escape);
+        if (at == NULL)
+            return NULL;
+        value->text = (struct marey_str){from, (size_t)(at - from)};
+        return at + 1;
+    case '{':
+        value->type = MAREY_VALUE_OBJECT;
+        at = scan_container(scan, at);
+        break;
+    case '[':
+        value->type = MAREY_VALUE_ARRAY;
+        at = scan_container(scan, at);
+        break;
+    case 't':
+        at = scan_word(scan, at, "true", value, MAREY_VALUE_BOOL);
+        break;
+    case 'f':
+        at = scan_word(scan, at, "false", value, MAREY_VALUE_BOOL);
+        break;
+    case 'n':
+        at = scan_word(scan, at, "null", value, MAREY_VALUE_NULL);
+        break;
+    default:
+        if (!is_digit(*at) && *at != '-')
+            return stop_at(scan, at);
+        value->type = MAREY_VALUE_NUMBER;
+        at = scan_number(scan, at);
+        break;
+    }
+    if (at != NULL)
+        value->text = (struct marey_str){from, (size_t)(at - from)};
+    return at;
+}
+
+/* ---- records ------------------------------------------------------------------------ */
+
+static int field_of_key(const char *key, size_t len)
+{
+#define IS(text) (memcmp(key, text, sizeof(text) - 1) == 0)
+    switch (len) {
+    case 1:
+        return *key == 's' ? MAREY_FIELD_S : -1;
+    case 2:
+        return IS("ph") ? MAREY_FIELD_PH : IS("ts") ? MAREY_FIELD_TS : IS("id") ? MAREY_FIELD_ID : -1;
+    case 3:
+        return IS("cat")   ? MAREY_FIELD_CAT
+               : IS("pid") ? MAREY_FIELD_PID
+               : IS("tid") ? MAREY_FIELD_TID
+               : IS("dur") ? MAREY_FIELD_DUR
+               : IS("id2") ? MAREY_FIELD_ID2
+                           : -1;
+    case 4:
+        return IS("name") ? MAREY_FIELD_NAME : IS("args") ? MAREY_FIELD_ARGS : -1;
+    case 5:
+        return IS("scope") ? MAREY_FIELD_SCOPE : -1;
+    default:
+        return -1;
+    }
+#undef IS
+}
+
+/* A key with escapes ("n\u0061me") means what it spells. ASCII letters are all that our
+ * keys have; any other escape makes it a key we do not know. */
+static int field_of_escaped_key(const char *key, size_t len)
+{
+    char plain[8];
+    size_t n = 0;
+
+    for (size_t i = 0; i < len && n < sizeof plain; n++) {
+        if (key[i] != '\\') {
+            plain[n] = key[i++];
+            continue;
+        }
+        unsigned code = 0;
+        if (len - i < 6 || key[i + 1] != 'u')
+            return -1;
+        for (size_t digit = i + 2; digit < i + 6; digit++) {
+            const char c = key[digit];
+            const char lower = (char)(c | 0x20);
+            if (!is_digit(c) && (lower < 'a' || lower > 'f'))
+                return -1;
+            code = code * 16 + (unsigned)(is_digit(c) ? c - '0' : lower - 'a' + 10);
+        }
+        if (code > 0x7f)
+            return -1;
+        plain[n] = (char)code;
+        i += 6;
+    }
+    return n < sizeof plain ? field_of_key(plain, n) : -1;
+}
+
+/* A key and its colon; *at stands before the value afterwards. */
+static inline const char *scan_key(struct scan *scan, const char *at, struct marey_str *key,
+                                   bool *has_escape)
+{
+    if (*at != '"')
+        return stop_at(scan, at);
+    key->ptr = at + 1;
+    at = scan_string(scan, key->ptr, has_escape);
+    if (at == NULL)
+        return NULL;
+    key->len = (size_t)(at - key->ptr);
+    at = skip_space(at + 1);
+    if (*at != ':')
+        return stop_at(scan, at);
+    return skip_space(at + 1);
+}
+
+/* A whole record from its '{' to behind its '}'. */
+static const char *scan_record(struct scan *scan, const char *at, struct marey_fields *fields)
+{
+    for (size_t i = 0; i < MAREY_N_FIELDS; i++)
+        fields->value[i] = (struct marey_value){.type = MAREY_VALUE_NONE};
+    fields->n_members = 0;
+    fields->is_plain = true;
+
+    at = skip_space(at + 1);
+    if (*at == '}')
+        return at + 1;
+    for (;;) {
+        struct marey_str key;
+        bool has_escape = false;
+        at = scan_key(scan, at, &key, &has_escape);
+        if (at == NULL)
+            return NULL;
+        const int field = has_escape ? field_of_escaped_key(key.ptr, key.len)
+                                     : field_of_key(key.ptr, key.len);
+        struct marey_value unknown;
+        struct marey_value *value = field < 0 ? &unknown : &fields->value[field];
+        if (has_escape || (field >= 0 && value->type != MAREY_VALUE_NONE))
+            fields->is_plain = false;
+        fields->n_members++;
+        at = scan_value(scan, at, value);
+        if (at == NULL)
+            return NULL;
+        at = skip_space(at);
+        if (*at == '}')
+            return at + 1;
+        if (*at != ',')
+            return stop_at(scan, at);
+        at = skip_space(at + 1);
+    }
+}
+
+/* ---- args ----------------------------------------------------------------------------- */
+
+/* An integer that may stand in quotes; false if it is something else. */
+static bool read_integer(struct marey_str text, int64_t *number)
+{
+    const char *at = text.ptr;
+    const char *end = text.ptr + text.len;
+    const bool is_negative = at < end && *at == '-';
+    int64_t value = 0;
+
+    at += is_negative;
+    if (at == end)
+        return false;
+    for (; at < end; at++)
+        if (!is_digit(*at) || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, *at - '0', &value))
+            return false;
+    *number = is_negative ? -value : value;
+    return true;
+}
+
+enum launch_key { KEY_OTHER, KEY_DEVICE, KEY_CONTEXT, KEY_STREAM, KEY_CORRELATION };
+
+/* Copies between devices name the device they ran on "inDevice" and "inContext". */
+static inline enum launch_key launch_key_of(struct marey_str key)
+{
+    switch (key.len) {
+    case 6:
+        return memcmp(key.ptr, "device", 6) == 0   ? KEY_DEVICE
+               : memcmp(key.ptr, "stream", 6) == 0 ? KEY_STREAM
+                                                   : KEY_OTHER;
+    case 7:
+        return memcmp(key.ptr, "context", 7) == 0 ? KEY_CONTEXT : KEY_OTHER;
+    case 8:
+        return memcmp(key.ptr, "inDevice", 8) == 0 ? KEY_DEVICE : KEY_OTHER;
+    case 9:
+        return memcmp(key.ptr, "inContext", 9) == 0 ? KEY_CONTEXT : KEY_OTHER;
+    case 11:
+        return memcmp(key.ptr, "correlation", 11) == 0 ? KEY_CORRELATION : KEY_OTHER;
+    default:
+        return KEY_OTHER;
+    }
+}
+
+static void take_launch_arg(enum launch_key key, const struct marey_value *value,
+                            struct marey_launch_args *launch, struct marey_value *wide)
+{
+    int64_t number = 0;
+    const bool is_integer = read_integer(value->text, &number);
+
+    switch (key) {
+    case KEY_DEVICE:
+        launch->device = is_integer ? number : MAREY_UNKNOWN;
+        break;
+    case KEY_CONTEXT:
+        launch->context = is_integer ? number : MAREY_UNKNOWN;
+        break;
+    case KEY_STREAM:
+        launch->stream = is_integer ? number : MAREY_UNKNOWN;
+        break;
+    case KEY_CORRELATION:
+        launch->has_correlation = is_integer && number >= 0;
+        launch->correlation = launch->has_correlation ? (uint64_t)number : 0;
+        *wide = launch->has_correlation ? (struct marey_value){.type = MAREY_VALUE_NONE} : *value;
+        break;
+    case KEY_OTHER:
+        break;
+    }
+}
+
+/* A value of args that nobody asked for; words such as NaN pass here. */
+static inline const char *pass_value(struct scan *scan, const char *at)
+{
+    bool ignored = false;
+
+    if (*at == '"') {
+        at = scan_string(scan, at + 1, &ignored);
+        return at == NULL ? NULL : at + 1;
+    }
+    if (*at == '{' || *at == '[')
+        return scan_container(scan, at);
+    const char *from = at;
+    while (!ends_scalar(*at) && *at != '\0' && *at != '"' && *at != ':')
+        at++;
+    return ends_scalar(*at) && at > from && at < scan->end ? at : stop_at(scan, at);
+}
+
+/* The args object at `at`, read for what places and ties a device operation. *wide is
+ * the correlation where it is no number below 2^63. */
+static const char *scan_launch_args(struct scan *scan, const char *at,
+                                    struct marey_launch_args *launch, struct marey_value *wide)
+{
+    *launch = (struct marey_launch_args){
+        .device = MAREY_UNKNOWN,
+        .context = MAREY_UNKNOWN,
+        .stream = MAREY_UNKNOWN,
+    };
+    wide->type = MAREY_VALUE_NONE;
+    at = skip_space(at + 1);
+    if (*at == '}')
+        return at + 1;
+    for (;;) {
+        struct marey_str key;
+        bool has_escape = false;
+        at = scan_key(scan, at, &key, &has_escape);
+        if (at == NULL)
+            return NULL;
+        const enum launch_key which = launch_key_of(key);
+        if (which == KEY_OTHER) {
+            at = pass_value(scan, at);
+        } else {
+            struct marey_value value;
+            at = scan_value(scan, at, &value);
+            if (at != NULL)
+                take_launch_arg(which, &value, launch, wide);
+        }
+        if (at == NULL)
+            return NULL;
+        at = skip_space(at);
+        if (*at == '}')
+            return at + 1;
+        if (*at != ',')
+            return stop_at(scan, at);
+        at = skip_space(at + 1);
+    }
+}
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * walk.h - from the text of a list of records to the builder.
+ *
+ * The walk runs over one window of text and stops where the window, the list or the sense
+ * of the text ends. Two ways lead through a record:
+ *
+ *   learned   templates: byte for byte the text between values, as an earlier record of
+ *             the same kind, category, process and thread had it. A few block
+ *             comparisons, then only the name, the numbers and the end of args are read.
+ *   generic   any order of keys, any spacing; teaches a template if the record is clean.
+ *
+ * A template never guesses: all its text must match, and each value must have the plain
+ * form it expects. Else the generic way decides.
+ *
+ * The body exists once (walk_body.h) and is compiled for each set of primitives;
+ * walk_choose.c picks one at run time.
+ */
+#ifndef MAREY_SRC_IMPORT_WALK_H
+#define MAREY_SRC_IMPORT_WALK_H
+
+#include "import/kineto.h"
+
+/* What stands between two pieces of glue. */
+enum marey_part {
+    MAREY_PART_END,
+    MAREY_PART_NAME,
+    MAREY_PART_TS,
+    MAREY_PART_DUR,
+    MAREY_PART_ID,
+    MAREY_PART_ARGS,       /* skipped */
+    MAREY_PART_LAUNCH_ARGS /* read for correlation, device, context, stream */
+};
+
+#define MAREY_N_TEMPLATES 32
+#define MAREY_TEMPLATE_PARTS 6
+#define MAREY_TEMPLATE_BLOCKS 10
+#define MAREY_GLUE_BLOCK 64
+
+/* A record as glue and values:
+ *
+ *     {"ph":"X","cat":"kernel","name":"|f|","pid":0,"tid":7,"ts":|1.5|,"dur":|2|,"args":|{}|}
+ *      glue 0                          NAME  glue 1              TS glue 2  DUR glue 3  ARGS glue 4
+ */
+struct marey_template {
+    struct marey_resolved to;
+    uint32_t n_parts;
+    uint32_t next; /* the template that last followed this one */
+    struct {
+        uint16_t block; /* first block of the glue */
+        uint16_t len;
+        uint8_t what;   /* enum marey_part: the value behind the glue */
+        uint64_t last_mask;
+    } part[MAREY_TEMPLATE_PARTS];
+    struct marey_meta_record meta; /* of a record of phase M */
+    struct marey_launch_args track_args; /* the args that track_idx belongs to */
+    char glue[MAREY_TEMPLATE_BLOCKS * MAREY_GLUE_BLOCK];
+};
+
+enum marey_walk_stop {
+    MAREY_WALK_MORE,  /* the window ends here */
+    MAREY_WALK_END,   /* the list is closed; `at` is behind the bracket */
+    MAREY_WALK_BROKEN /* `fail` says where, `broken` in words what */
+};
+
+struct marey_walk {
+    const char *at;      /* behind the last whole record, or behind '[' */
+    const char *text;    /* the window */
+    const char *end;
+    uint64_t text_offset; /* source index and byte of text[0] */
+    bool is_first;       /* no record was read yet */
+    bool is_last_window;
+    const char *fail;
+    const char *broken;
+    struct marey_kineto *kineto;
+
+    bool uses_templates;
+    uint32_t n_templates;
+    uint32_t predicted;
+    struct marey_template *templates; /* [MAREY_N_TEMPLATES] */
+};
+
+/* The scanner, compiled for one set of primitives. */
+struct marey_scanner {
+    const char *name;
+
+    /* Reads records until it stops. */
+    enum marey_walk_stop (*walk)(struct marey_walk *walk);
+
+    /* The value at `at`: where it ends, or NULL and *fail. Nothing at or behind `end`
+     * is taken for text. */
+    const char *(*value)(const char *at, const char *end, struct marey_value *value,
+                         const char **fail);
+
+    /* The args of the record that begins with '{' at `at`. NULL and *fail if it does not
+     * end before `end` or is broken. */
+    const char *(*args)(const char *at, const char *end, struct marey_str *args,
+                        const char **fail);
+};
+
+/* The fastest scanner of this machine, or the portable one. */
+const struct marey_scanner *marey__scanner_choose(bool portable_only);
+
+extern const struct marey_scanner marey__scanner_portable;
+
+/* template.c: makes a template of a record that the generic way has just read.
+ * `begin` and `end` are its braces' outside. */
+void marey__template_learn(struct marey_walk *walk, const struct marey_fields *fields,
+                           const struct marey_launch_args *launch, const char *begin,
+                           const char *end);
+
+/* A failure closer than this to the end of a window may be for want of text. */
+#define MAREY_WALK_TAIL_BYTES 64
+
+#endif
