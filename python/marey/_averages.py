@@ -120,10 +120,10 @@ class Row:
     p50_ns: int | None
     p99_ns: int | None
     device_self_ns: int | None
-    """Device operations that belong to these calls."""
+    """Of the device operations that belong to these calls; None in a row of such."""
     device_total_ns: int | None
     """With those of the ops inside them."""
-    n_device_operations: int
+    n_device_operations: int | None
     input_shapes: list[Any] | None
     stack: list[str] | None
     overload_name: str | None
@@ -136,10 +136,11 @@ class Row:
         return self.kind in DEVICE_KINDS
 
     @property
-    def mean_ns(self) -> float | None:
+    def mean_ns(self) -> int | None:
+        """Rounded, a half up."""
         if self.sum_ns is None or self.n_timed == 0:
             return None
-        return self.sum_ns / self.n_timed
+        return (2 * self.sum_ns + self.n_timed) // (2 * self.n_timed)
 
     @property
     def self_cpu_time_total(self) -> float | None:
@@ -169,11 +170,13 @@ class Row:
 
 
 def _row(trace: Trace, record: AverageRecord) -> Row:
+    kind = _core.KINDS[record.kind]
+    is_device = kind in DEVICE_KINDS
     shapes = record.shapes_id
     stack = record.stack_id
     return Row(
         key=record.name_id,
-        kind=_core.KINDS[record.kind],
+        kind=kind,
         count=record.n_calls,
         n_timed=record.n_timed,
         self_ns=record.self_ns,
@@ -183,9 +186,9 @@ def _row(trace: Trace, record: AverageRecord) -> Row:
         max_ns=record.max_ns,
         p50_ns=record.p50_ns,
         p99_ns=record.p99_ns,
-        device_self_ns=record.device_self_ns,
-        device_total_ns=record.device_total_ns,
-        n_device_operations=record.n_device_operations,
+        device_self_ns=None if is_device else record.device_self_ns,
+        device_total_ns=None if is_device else record.device_total_ns,
+        n_device_operations=None if is_device else record.n_device_operations,
         input_shapes=parse_json(shapes) if shapes else None,
         stack=stack.split(";") if stack else None,
         overload_name=record.overload_id,

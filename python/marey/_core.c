@@ -39,8 +39,8 @@ PyObject *core_raise(const struct core_state *state, const struct marey_error *e
     if (err->status == MAREY_NOMEM)
         return PyErr_NoMemory();
 
-    PyObject *message = PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message),
-                                             "replace");
+    PyObject *message =
+        PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace");
     PyObject *exception = message == NULL ? NULL : PyObject_CallOneArg(type, message);
     PyObject *status = PyLong_FromLong(err->status);
     PyObject *offset = core_int_or_none(err->offset_bytes);
@@ -65,8 +65,7 @@ static PyObject *exception_class(const struct core_state *state, size_t i)
     PyObject *bases = PyTuple_Pack(2, state->error, *exceptions[i].built_in);
     if (bases == NULL)
         return NULL;
-    PyObject *type =
-        PyErr_NewExceptionWithDoc(exceptions[i].name, exceptions[i].doc, bases, NULL);
+    PyObject *type = PyErr_NewExceptionWithDoc(exceptions[i].name, exceptions[i].doc, bases, NULL);
     Py_DECREF(bases);
     return type;
 }
@@ -116,9 +115,8 @@ static bool check_library(void)
     int minor = 0;
     int patch = 0;
     const int n = sscanf(marey_version(), "%d.%d.%d", &major, &minor, &patch);
-    const bool is_newer_or_same =
-        minor > MAREY_VERSION_MINOR ||
-        (minor == MAREY_VERSION_MINOR && patch >= MAREY_VERSION_PATCH);
+    const bool is_newer_or_same = minor > MAREY_VERSION_MINOR ||
+                                  (minor == MAREY_VERSION_MINOR && patch >= MAREY_VERSION_PATCH);
 
     if (n == 3 && major == MAREY_VERSION_MAJOR && is_newer_or_same)
         return true;
@@ -169,12 +167,10 @@ static PyObject *load_paths(const struct core_state *state, const char *const *p
     struct marey_trace *trace = NULL;
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_import_files(paths, n, NULL, &trace, &err);
+    Py_BEGIN_ALLOW_THREADS status = marey_import_files(paths, n, NULL, &trace, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(state, &err);
+        if (status != MAREY_OK) return core_raise(state, &err);
     return core_trace_wrap(state, trace);
 }
 
@@ -215,12 +211,11 @@ static PyObject *module_import_bytes(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "y*", &bytes))
         return NULL;
 
-    Py_BEGIN_ALLOW_THREADS
-    const struct marey_str text = {bytes.buf, (size_t)bytes.len};
+    Py_BEGIN_ALLOW_THREADS const struct marey_str text = {bytes.buf, (size_t)bytes.len};
     status = marey_import_bytes(text, NULL, &trace, &err);
     Py_END_ALLOW_THREADS
 
-    PyBuffer_Release(&bytes);
+        PyBuffer_Release(&bytes);
     if (status != MAREY_OK)
         return core_raise(state, &err);
     return core_trace_wrap(state, trace);

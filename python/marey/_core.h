@@ -37,8 +37,7 @@ struct core_state {
 };
 
 struct core_trace {
-    PyObject_HEAD
-    struct marey_trace *trace;
+    PyObject_HEAD struct marey_trace *trace;
 };
 
 struct core_state *core_state_of(PyObject *object);
@@ -53,8 +52,8 @@ bool core_errors_init(PyObject *module, struct core_state *state);
 
 PyObject *core_str(struct marey_str text);
 PyObject *core_str_or_none(struct marey_str text);
-PyObject *core_int_or_none(int64_t value);     /* None for MAREY_UNKNOWN */
-PyObject *core_index_or_none(uint32_t index);  /* None for MAREY_NONE */
+PyObject *core_int_or_none(int64_t value);    /* None for MAREY_UNKNOWN */
+PyObject *core_index_or_none(uint32_t index); /* None for MAREY_NONE */
 
 /* The text as str, or as bytes; releases it. */
 PyObject *core_take_text(struct marey_text *text);
@@ -66,17 +65,17 @@ PyObject *core_column(PyObject *owner, const void *values, size_t n, char format
 
 /* How a member of a C struct becomes a Python value. */
 enum core_field_kind {
-    CORE_FIELD_STRING,   /* uint32_t id of a string: str, None for MAREY_NONE */
-    CORE_FIELD_INDEX,    /* uint32_t: int, None for MAREY_NONE */
-    CORE_FIELD_COUNT32,  /* uint32_t: int */
-    CORE_FIELD_COUNT64,  /* uint64_t: int */
-    CORE_FIELD_OFFSET,   /* uint64_t: int, None for UINT64_MAX */
-    CORE_FIELD_NS,       /* int64_t: int, None for MAREY_UNKNOWN */
-    CORE_FIELD_INT64,    /* int64_t: int */
-    CORE_FIELD_INT32,    /* int32_t or an enum: int */
-    CORE_FIELD_DOUBLE,   /* double: float */
-    CORE_FIELD_BOOL,     /* bool */
-    CORE_FIELD_TEXT      /* const char *: str */
+    CORE_FIELD_STRING,  /* uint32_t id of a string: str, None for MAREY_NONE */
+    CORE_FIELD_INDEX,   /* uint32_t: int, None for MAREY_NONE */
+    CORE_FIELD_COUNT32, /* uint32_t: int */
+    CORE_FIELD_COUNT64, /* uint64_t: int */
+    CORE_FIELD_OFFSET,  /* uint64_t: int, None for UINT64_MAX */
+    CORE_FIELD_NS,      /* int64_t: int, None for MAREY_UNKNOWN */
+    CORE_FIELD_INT64,   /* int64_t: int */
+    CORE_FIELD_INT32,   /* int32_t or an enum: int */
+    CORE_FIELD_DOUBLE,  /* double: float */
+    CORE_FIELD_BOOL,    /* bool */
+    CORE_FIELD_TEXT     /* const char *: str */
 };
 
 struct core_field {
@@ -106,9 +105,14 @@ PyObject *core_record_list(const struct core_record *record, const void *items, 
 /* Adds record->name -> names of its fields to a dict. */
 bool core_record_describe(PyObject *dict, const struct core_record *record);
 
-#define CORE_FIELD(type, member, kind) {#member, offsetof(type, member), kind}
-#define CORE_RECORD(name, type, fields) \
-    {name, sizeof(type), fields, sizeof(fields) / sizeof(fields)[0]}
+#define CORE_FIELD(type, member, kind)                                                             \
+    {                                                                                              \
+#member, offsetof(type, member), kind                                                      \
+    }
+#define CORE_RECORD(name, type, fields)                                                            \
+    {                                                                                              \
+        name, sizeof(type), fields, sizeof(fields) / sizeof(fields)[0]                             \
+    }
 
 /* A function as the value of a slot: ISO C has no other way than by an integer. */
 #define CORE_SLOT(function) ((void *)(uintptr_t)(function))

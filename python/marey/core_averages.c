@@ -6,8 +6,7 @@
 /* Averages belong to one thread at a time: `lock` is taken without the GIL, so that a
  * thread that waits for it does not stop the one that holds it. */
 struct core_averages {
-    PyObject_HEAD
-    PyObject *trace; /* borrowed from by the averages */
+    PyObject_HEAD PyObject *trace; /* borrowed from by the averages */
     struct marey_averages *averages;
     PyThread_type_lock lock;
 };
@@ -24,32 +23,23 @@ static struct marey_str averages_string(const void *averages, uint32_t string_id
 
 #define FIELD(member, kind) CORE_FIELD(struct marey_average, member, kind)
 static const struct core_field average_fields[] = {
-    FIELD(name_id, CORE_FIELD_STRING),
-    FIELD(kind, CORE_FIELD_INT32),
-    FIELD(shapes_id, CORE_FIELD_STRING),
-    FIELD(stack_id, CORE_FIELD_STRING),
-    FIELD(overload_id, CORE_FIELD_STRING),
-    FIELD(first_slice, CORE_FIELD_INDEX),
-    FIELD(n_calls, CORE_FIELD_COUNT64),
-    FIELD(n_timed, CORE_FIELD_COUNT64),
-    FIELD(self_ns, CORE_FIELD_NS),
-    FIELD(total_ns, CORE_FIELD_NS),
-    FIELD(sum_ns, CORE_FIELD_NS),
-    FIELD(min_ns, CORE_FIELD_NS),
-    FIELD(max_ns, CORE_FIELD_NS),
-    FIELD(p50_ns, CORE_FIELD_NS),
-    FIELD(p99_ns, CORE_FIELD_NS),
-    FIELD(device_self_ns, CORE_FIELD_NS),
-    FIELD(device_total_ns, CORE_FIELD_NS),
-    FIELD(n_device_operations, CORE_FIELD_COUNT64),
+    FIELD(name_id, CORE_FIELD_STRING),     FIELD(kind, CORE_FIELD_INT32),
+    FIELD(shapes_id, CORE_FIELD_STRING),   FIELD(stack_id, CORE_FIELD_STRING),
+    FIELD(overload_id, CORE_FIELD_STRING), FIELD(first_slice, CORE_FIELD_INDEX),
+    FIELD(n_calls, CORE_FIELD_COUNT64),    FIELD(n_timed, CORE_FIELD_COUNT64),
+    FIELD(self_ns, CORE_FIELD_NS),         FIELD(total_ns, CORE_FIELD_NS),
+    FIELD(sum_ns, CORE_FIELD_NS),          FIELD(min_ns, CORE_FIELD_NS),
+    FIELD(max_ns, CORE_FIELD_NS),          FIELD(p50_ns, CORE_FIELD_NS),
+    FIELD(p99_ns, CORE_FIELD_NS),          FIELD(device_self_ns, CORE_FIELD_NS),
+    FIELD(device_total_ns, CORE_FIELD_NS), FIELD(n_device_operations, CORE_FIELD_COUNT64),
 };
 #undef FIELD
 
 #define FIELD(member, kind) CORE_FIELD(struct marey_totals, member, kind)
 static const struct core_field totals_fields[] = {
-    FIELD(host_self_ns, CORE_FIELD_NS),  FIELD(python_self_ns, CORE_FIELD_NS),
-    FIELD(device_sum_ns, CORE_FIELD_NS), FIELD(device_busy_ns, CORE_FIELD_NS),
-    FIELD(unowned_ns, CORE_FIELD_NS),    FIELD(overhead_ns, CORE_FIELD_NS),
+    FIELD(host_self_ns, CORE_FIELD_NS),   FIELD(python_self_ns, CORE_FIELD_NS),
+    FIELD(device_sum_ns, CORE_FIELD_NS),  FIELD(device_busy_ns, CORE_FIELD_NS),
+    FIELD(unowned_ns, CORE_FIELD_NS),     FIELD(overhead_ns, CORE_FIELD_NS),
     FIELD(n_devices, CORE_FIELD_COUNT64),
 };
 #undef FIELD
@@ -98,8 +88,8 @@ static void averages_free(PyObject *self)
 
 PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"by_shape",    "by_overload",    "by_stack",
-                            "percentiles", "include_python", "top_level", NULL};
+    static char *names[] = {"by_shape",       "by_overload", "by_stack", "percentiles",
+                            "include_python", "top_level",   NULL};
     struct marey_error err = {0};
     struct marey_averages *averages = NULL;
     enum marey_status status;
@@ -123,12 +113,11 @@ PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
         .top_level = top_level != 0,
     };
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_averages_new(core_trace_of(self), &options, &averages, &err);
+    Py_BEGIN_ALLOW_THREADS status =
+        marey_averages_new(core_trace_of(self), &options, &averages, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     return averages_wrap(self, averages);
 }
 
@@ -151,8 +140,9 @@ static PyObject *averages_totals(PyObject *self, PyObject *unused)
 
 static PyObject *averages_table(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"format",    "layout",     "sort",         "limit",     "columns", "header",
-                            "time_unit", "name_width", "shapes_width", "src_width", NULL};
+    static char *names[] = {"format",       "layout",    "sort",      "limit",
+                            "columns",      "header",    "time_unit", "name_width",
+                            "shapes_width", "src_width", NULL};
     const struct core_averages *object = (const struct core_averages *)self;
     struct marey_error err = {0};
     struct marey_text text = {0};
@@ -173,14 +163,12 @@ static PyObject *averages_table(PyObject *self, PyObject *args, PyObject *kwargs
     options.time_unit = (enum marey_time_unit)time_unit;
     options.limit = limit;
 
-    Py_BEGIN_ALLOW_THREADS
-    PyThread_acquire_lock(object->lock, WAIT_LOCK);
+    Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(object->lock, WAIT_LOCK);
     status = marey_table_text(object->averages, &options, &text, &err);
     PyThread_release_lock(object->lock);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     return core_take_text(&text);
 }
 

@@ -144,8 +144,7 @@ bool core_record_describe(PyObject *dict, const struct core_record *record)
 
 /* The exporter behind a memoryview: it holds the owner of the memory. */
 struct core_column {
-    PyObject_HEAD
-    PyObject *owner;
+    PyObject_HEAD PyObject *owner;
     const void *values;
     Py_ssize_t n;
     Py_ssize_t item_bytes;

@@ -6,14 +6,12 @@
 #include "_core.h"
 
 struct core_torch_view {
-    PyObject_HEAD
-    PyObject *trace; /* borrowed from by the view */
+    PyObject_HEAD PyObject *trace; /* borrowed from by the view */
     struct marey_torch_view *view;
 };
 
 struct core_torch_averages {
-    PyObject_HEAD
-    PyObject *view; /* borrowed from by the averages */
+    PyObject_HEAD PyObject *view; /* borrowed from by the averages */
     struct marey_torch_averages *averages;
 };
 
@@ -135,12 +133,11 @@ PyObject *core_trace_torch_view(PyObject *self, PyObject *args, PyObject *kwargs
     options.flops = (enum marey_known)flops;
     options.python_functions = (enum marey_known)python_functions;
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_torch_view_new(core_trace_of(self), &options, &view, &err);
+    Py_BEGIN_ALLOW_THREADS status =
+        marey_torch_view_new(core_trace_of(self), &options, &view, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(state, &err);
+        if (status != MAREY_OK) return core_raise(state, &err);
     struct core_torch_view *object = PyObject_New(struct core_torch_view, state->torch_view_type);
     if (object == NULL) {
         marey_torch_view_free(view);
@@ -267,11 +264,10 @@ static bool parse_table_options(PyObject *args, PyObject *kwargs,
 
     *options = marey_torch_table_defaults();
     row_limit = options->row_limit;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$zLIIIzpi", names, &options->sort_by,
-                                     &row_limit, &options->max_src_column_width,
-                                     &options->max_name_column_width,
-                                     &options->max_shapes_column_width, &options->header,
-                                     &top_level, &time_unit))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "|$zLIIIzpi", names, &options->sort_by, &row_limit,
+            &options->max_src_column_width, &options->max_name_column_width,
+            &options->max_shapes_column_width, &options->header, &top_level, &time_unit))
         return false;
     options->row_limit = row_limit;
     options->top_level_events_only = top_level != 0;
@@ -288,12 +284,11 @@ static PyObject *view_table(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (!parse_table_options(args, kwargs, &options))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_torch_events_table_text(view_of(self), &options, &text, &err);
+    Py_BEGIN_ALLOW_THREADS status =
+        marey_torch_events_table_text(view_of(self), &options, &text, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     return core_take_text(&text);
 }
 
@@ -306,12 +301,10 @@ static PyObject *view_stacks_text(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "s", &metric))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_torch_stacks_text(view_of(self), metric, &text, &err);
+    Py_BEGIN_ALLOW_THREADS status = marey_torch_stacks_text(view_of(self), metric, &text, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     return core_take_bytes(&text);
 }
 
@@ -329,13 +322,11 @@ static PyObject *view_averages(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pIp", names, &by_shape, &by_stack,
                                      &by_overload))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_torch_averages_new(view_of(self), by_shape != 0, by_stack, by_overload != 0,
-                                      &averages, &err);
+    Py_BEGIN_ALLOW_THREADS status = marey_torch_averages_new(view_of(self), by_shape != 0, by_stack,
+                                                             by_overload != 0, &averages, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(state, &err);
+        if (status != MAREY_OK) return core_raise(state, &err);
     struct core_torch_averages *object =
         PyObject_New(struct core_torch_averages, state->torch_averages_type);
     if (object == NULL) {
@@ -347,8 +338,10 @@ static PyObject *view_averages(PyObject *self, PyObject *args, PyObject *kwargs)
     return (PyObject *)object;
 }
 
-#define WITH_KEYWORDS(name, function) \
-    {name, (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS, NULL}
+#define WITH_KEYWORDS(name, function)                                                              \
+    {                                                                                              \
+        name, (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS, NULL          \
+    }
 
 static PyMethodDef view_methods[] = {
     {"options", view_options, METH_NOARGS, NULL},
@@ -377,7 +370,8 @@ PyType_Spec core_torch_view_spec = {
     .slots = view_slots,
 };
 
-/* ---- averages of the view --------------------------------------------------------------------- */
+/* ---- averages of the view ---------------------------------------------------------------------
+ */
 
 static void averages_free(PyObject *self)
 {
@@ -407,12 +401,10 @@ static PyObject *averages_table(PyObject *self, PyObject *args, PyObject *kwargs
 
     if (!parse_table_options(args, kwargs, &options))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_torch_table_text(object->averages, &options, &text, &err);
+    Py_BEGIN_ALLOW_THREADS status = marey_torch_table_text(object->averages, &options, &text, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     return core_take_text(&text);
 }
 

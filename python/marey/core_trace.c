@@ -33,11 +33,15 @@ static PyObject *trace_get_string(PyObject *self, PyObject *arg)
     const unsigned long id = PyLong_AsUnsignedLong(arg);
     if (id == (unsigned long)-1 && PyErr_Occurred())
         return NULL;
-    if (id >= marey_trace_n_strings(core_trace_of(self))) {
+
+    /* Ids of decoded args lie past those that the trace was loaded with. */
+    const struct marey_str text =
+        marey_trace_string(core_trace_of(self), id < MAREY_NONE ? (uint32_t)id : MAREY_NONE);
+    if (text.ptr == NULL) {
         PyErr_Format(PyExc_IndexError, "no string '%lu' in this trace", id);
         return NULL;
     }
-    return core_str(marey_trace_string(core_trace_of(self), (uint32_t)id));
+    return core_str(text);
 }
 
 static PyObject *trace_n_strings(PyObject *self, PyObject *unused)
@@ -73,10 +77,10 @@ static PyObject *trace_slices(PyObject *self, PyObject *unused)
     (void)unused;
     const struct marey_slices slices = marey_trace_slices(core_trace_of(self));
     const struct named_column columns[] = {
-        {"start_ns", slices.start_ns, 'q'},  {"dur_ns", slices.dur_ns, 'q'},
-        {"name_id", slices.name_id, 'I'},    {"parent_idx", slices.parent_idx, 'I'},
-        {"cat_id", slices.cat_id, 'B'},      {"flags", slices.flags, 'B'},
-        {"offset", slices.offset, 'Q'},      {NULL, NULL, 0},
+        {"start_ns", slices.start_ns, 'q'}, {"dur_ns", slices.dur_ns, 'q'},
+        {"name_id", slices.name_id, 'I'},   {"parent_idx", slices.parent_idx, 'I'},
+        {"cat_id", slices.cat_id, 'B'},     {"flags", slices.flags, 'B'},
+        {"offset", slices.offset, 'Q'},     {NULL, NULL, 0},
     };
     return columns_by_name(self, slices.n, columns);
 }
@@ -88,12 +92,10 @@ static PyObject *trace_self_ns(PyObject *self, PyObject *unused)
     const int64_t *self_ns = NULL;
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_trace_self_ns(core_trace_of(self), &self_ns, &err);
+    Py_BEGIN_ALLOW_THREADS status = marey_trace_self_ns(core_trace_of(self), &self_ns, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     return core_column(self, self_ns, marey_trace_slices(core_trace_of(self)).n, 'q');
 }
 
@@ -124,12 +126,10 @@ static PyObject *trace_owners(PyObject *self, PyObject *unused)
     struct marey_owners owners = {0};
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_trace_owners(core_trace_of(self), &owners, &err);
+    Py_BEGIN_ALLOW_THREADS status = marey_trace_owners(core_trace_of(self), &owners, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     const struct named_column columns[] = {
         {"launch_idx", owners.launch_idx, 'I'},
         {"owner_idx", owners.owner_idx, 'I'},
@@ -148,9 +148,12 @@ static PyObject *trace_instants(PyObject *self, PyObject *unused)
     (void)unused;
     const struct marey_instants instants = marey_trace_instants(core_trace_of(self));
     const struct named_column columns[] = {
-        {"ts_ns", instants.ts_ns, 'q'},     {"track_idx", instants.track_idx, 'I'},
-        {"name_id", instants.name_id, 'I'}, {"cat_id", instants.cat_id, 'B'},
-        {"scope", instants.scope, 'B'},     {"offset", instants.offset, 'Q'},
+        {"ts_ns", instants.ts_ns, 'q'},
+        {"track_idx", instants.track_idx, 'I'},
+        {"name_id", instants.name_id, 'I'},
+        {"cat_id", instants.cat_id, 'B'},
+        {"scope", instants.scope, 'B'},
+        {"offset", instants.offset, 'Q'},
         {NULL, NULL, 0},
     };
     return columns_by_name(self, instants.n, columns);
@@ -187,16 +190,17 @@ static PyObject *trace_memory_records(PyObject *self, PyObject *unused)
     struct marey_memory_records records = {0};
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_trace_memory_records(core_trace_of(self), &records, &err);
+    Py_BEGIN_ALLOW_THREADS status = marey_trace_memory_records(core_trace_of(self), &records, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     const struct named_column columns[] = {
-        {"instant_idx", records.instant_idx, 'I'}, {"bytes", records.bytes, 'q'},
-        {"device_type", records.device_type, 'q'}, {"device_id", records.device_id, 'q'},
-        {"addr", records.addr, 'q'},               {"total_allocated", records.total_allocated, 'q'},
+        {"instant_idx", records.instant_idx, 'I'},
+        {"bytes", records.bytes, 'q'},
+        {"device_type", records.device_type, 'q'},
+        {"device_id", records.device_id, 'q'},
+        {"addr", records.addr, 'q'},
+        {"total_allocated", records.total_allocated, 'q'},
         {NULL, NULL, 0},
     };
     return columns_by_name(self, records.n, columns);
@@ -237,23 +241,19 @@ static const struct core_field flow_label_fields[] = {
 
 #define FIELD(member, kind) CORE_FIELD(struct marey_async_span, member, kind)
 static const struct core_field async_span_fields[] = {
-    FIELD(start_ns, CORE_FIELD_NS),      FIELD(dur_ns, CORE_FIELD_NS),
-    FIELD(track_idx, CORE_FIELD_INDEX),  FIELD(name_id, CORE_FIELD_STRING),
-    FIELD(id_text, CORE_FIELD_STRING),   FIELD(cat_id, CORE_FIELD_COUNT32),
-    FIELD(offset, CORE_FIELD_COUNT64),   FIELD(end_offset, CORE_FIELD_OFFSET),
+    FIELD(start_ns, CORE_FIELD_NS),     FIELD(dur_ns, CORE_FIELD_NS),
+    FIELD(track_idx, CORE_FIELD_INDEX), FIELD(name_id, CORE_FIELD_STRING),
+    FIELD(id_text, CORE_FIELD_STRING),  FIELD(cat_id, CORE_FIELD_COUNT32),
+    FIELD(offset, CORE_FIELD_COUNT64),  FIELD(end_offset, CORE_FIELD_OFFSET),
 };
 #undef FIELD
 
 #define FIELD(member, kind) CORE_FIELD(struct marey_source, member, kind)
 static const struct core_field source_fields[] = {
-    FIELD(path_id, CORE_FIELD_STRING),
-    FIELD(rank, CORE_FIELD_NS),
-    FIELD(world_size, CORE_FIELD_NS),
-    FIELD(rank_is_assumed, CORE_FIELD_BOOL),
-    FIELD(base_ns, CORE_FIELD_NS),
-    FIELD(size_bytes, CORE_FIELD_COUNT64),
-    FIELD(n_records, CORE_FIELD_COUNT64),
-    FIELD(n_metadata, CORE_FIELD_COUNT64),
+    FIELD(path_id, CORE_FIELD_STRING),    FIELD(rank, CORE_FIELD_NS),
+    FIELD(world_size, CORE_FIELD_NS),     FIELD(rank_is_assumed, CORE_FIELD_BOOL),
+    FIELD(base_ns, CORE_FIELD_NS),        FIELD(size_bytes, CORE_FIELD_COUNT64),
+    FIELD(n_records, CORE_FIELD_COUNT64), FIELD(n_metadata, CORE_FIELD_COUNT64),
     FIELD(is_gzip, CORE_FIELD_BOOL),
 };
 #undef FIELD
@@ -276,9 +276,9 @@ static const struct core_field meta_record_fields[] = {
 
 #define FIELD(member, kind) CORE_FIELD(struct marey_quarantined, member, kind)
 static const struct core_field quarantined_fields[] = {
-    FIELD(reason, CORE_FIELD_TEXT),      FIELD(start_ns, CORE_FIELD_NS),
-    FIELD(dur_ns, CORE_FIELD_NS),        FIELD(track_idx, CORE_FIELD_INDEX),
-    FIELD(name_id, CORE_FIELD_STRING),   FIELD(cat_id, CORE_FIELD_INDEX),
+    FIELD(reason, CORE_FIELD_TEXT),    FIELD(start_ns, CORE_FIELD_NS),
+    FIELD(dur_ns, CORE_FIELD_NS),      FIELD(track_idx, CORE_FIELD_INDEX),
+    FIELD(name_id, CORE_FIELD_STRING), FIELD(cat_id, CORE_FIELD_INDEX),
     FIELD(offset, CORE_FIELD_COUNT64),
 };
 #undef FIELD
@@ -306,13 +306,13 @@ bool core_describe_trace(PyObject *dict)
 }
 
 /* A method that gives a table of structs as a list of tuples. */
-#define TABLE_METHOD(method, getter, item_type, record)                                     \
-    static PyObject *method(PyObject *self, PyObject *unused)                               \
-    {                                                                                       \
-        (void)unused;                                                                       \
-        size_t n = 0;                                                                       \
-        const item_type *items = getter(core_trace_of(self), &n);                                \
-        return core_record_list(&records[record], items, n, trace_string, core_trace_of(self));  \
+#define TABLE_METHOD(method, getter, item_type, record)                                            \
+    static PyObject *method(PyObject *self, PyObject *unused)                                      \
+    {                                                                                              \
+        (void)unused;                                                                              \
+        size_t n = 0;                                                                              \
+        const item_type *items = getter(core_trace_of(self), &n);                                  \
+        return core_record_list(&records[record], items, n, trace_string, core_trace_of(self));    \
     }
 
 TABLE_METHOD(trace_categories, marey_trace_categories, struct marey_category, CATEGORY)
@@ -348,12 +348,10 @@ static PyObject *trace_ledger(PyObject *self, PyObject *unused)
     struct marey_ledger ledger = {0};
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_trace_ledger(core_trace_of(self), &ledger, &err);
+    Py_BEGIN_ALLOW_THREADS status = marey_trace_ledger(core_trace_of(self), &ledger, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     PyObject *rows = PyList_New((Py_ssize_t)ledger.n_rows);
     for (size_t i = 0; rows != NULL && i < ledger.n_rows; i++) {
         PyObject *row = ledger_row(&ledger.rows[i]);
@@ -393,11 +391,11 @@ static PyObject *trace_export_chrome(PyObject *self, PyObject *args)
     options.overwrite = overwrite != 0;
     options.omit_args = omit_args != 0;
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_export_chrome(core_trace_of(self), PyBytes_AS_STRING(path), &options, &err);
+    Py_BEGIN_ALLOW_THREADS status =
+        marey_export_chrome(core_trace_of(self), PyBytes_AS_STRING(path), &options, &err);
     Py_END_ALLOW_THREADS
 
-    Py_DECREF(path);
+        Py_DECREF(path);
     if (status != MAREY_OK)
         return core_raise(core_state_of(self), &err);
     Py_RETURN_NONE;
@@ -410,20 +408,25 @@ static PyObject *trace_export_chrome_text(PyObject *self, PyObject *unused)
     struct marey_text text = {0};
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS
-    status = marey_export_chrome_text(core_trace_of(self), NULL, &text, &err);
+    Py_BEGIN_ALLOW_THREADS status =
+        marey_export_chrome_text(core_trace_of(self), NULL, &text, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
+        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
     return core_take_bytes(&text);
 }
 
-/* ---- the type --------------------------------------------------------------------------------- */
+/* ---- the type ---------------------------------------------------------------------------------
+ */
 
-#define PLAIN(name, function) {name, function, METH_NOARGS, NULL}
-#define WITH_KEYWORDS(name, function) \
-    {name, (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS, NULL}
+#define PLAIN(name, function)                                                                      \
+    {                                                                                              \
+        name, function, METH_NOARGS, NULL                                                          \
+    }
+#define WITH_KEYWORDS(name, function)                                                              \
+    {                                                                                              \
+        name, (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS, NULL          \
+    }
 
 static PyMethodDef trace_methods[] = {
     {"string", trace_get_string, METH_O, NULL},
