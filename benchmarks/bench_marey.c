@@ -220,8 +220,8 @@ static void request_export_text(struct bench *bench)
     const uint64_t start = now_ns();
     if (marey_export_chrome_text(trace, &options, &bench->text, &err) != MAREY_OK)
         fail(&err);
-    printf("{\"ns\": %" PRIu64 ", \"records\": %" PRIu64 ", \"bytes\": %zu}\n",
-           now_ns() - start, n_records(trace), bench->text.len);
+    printf("{\"ns\": %" PRIu64 ", \"records\": %" PRIu64 ", \"bytes\": %zu}\n", now_ns() - start,
+           n_records(trace), bench->text.len);
 }
 
 static void request_export_file(struct bench *bench)

@@ -41,8 +41,7 @@ static struct place place_of(const struct marey_trace *trace, uint32_t track_idx
                           marey_trace_string(trace, track->thread_id), source->base_ns};
 }
 
-static void write_slices(struct output *output, const struct marey_trace *trace,
-                         uint32_t track_idx)
+static void write_slices(struct output *output, const struct marey_trace *trace, uint32_t track_idx)
 {
     size_t n = 0;
     const struct marey_track *track = &marey_trace_tracks(trace, &n)[track_idx];
@@ -55,13 +54,12 @@ static void write_slices(struct output *output, const struct marey_trace *trace,
             marey_trace_string(trace, categories[slices.cat_id[i]].name_id);
         const int64_t ts = slices.start_ns[i] - place.base_ns;
         const int64_t dur = slices.dur_ns[i];
-        advance(output,
-                snprintf(output->buffer + output->len, BUFFER_BYTES - output->len,
-                         "  {\n    \"ph\": \"X\", \"cat\": \"%.*s\", \"name\": \"%.*s\", "
-                         "\"pid\": %.*s, \"tid\": %.*s,\n    \"ts\": %" PRId64 ".%03" PRId64
-                         ", \"dur\": %" PRId64 ".%03" PRId64 "\n  },\n",
-                         TEXT(category), TEXT(name), TEXT(place.process), TEXT(place.thread),
-                         ts / 1000, ts % 1000, dur / 1000, dur % 1000));
+        advance(output, snprintf(output->buffer + output->len, BUFFER_BYTES - output->len,
+                                 "  {\n    \"ph\": \"X\", \"cat\": \"%.*s\", \"name\": \"%.*s\", "
+                                 "\"pid\": %.*s, \"tid\": %.*s,\n    \"ts\": %" PRId64 ".%03" PRId64
+                                 ", \"dur\": %" PRId64 ".%03" PRId64 "\n  },\n",
+                                 TEXT(category), TEXT(name), TEXT(place.process),
+                                 TEXT(place.thread), ts / 1000, ts % 1000, dur / 1000, dur % 1000));
     }
 }
 
@@ -76,14 +74,14 @@ static void write_flows(struct output *output, const struct marey_trace *trace)
         const struct marey_str name = marey_trace_string(trace, label->name_id);
         const struct place place = place_of(trace, flows.track_idx[i]);
         const int64_t ts = flows.ts_ns[i] - place.base_ns;
-        advance(output,
-                snprintf(output->buffer + output->len, BUFFER_BYTES - output->len,
-                         "  {\n    \"ph\": \"%c\", \"id\": %" PRIu64 ", \"pid\": %.*s, "
-                         "\"tid\": %.*s, \"ts\": %" PRId64 ".%03" PRId64 ",\n    \"cat\": \"%.*s\", "
-                         "\"name\": \"%.*s\"%s\n  },\n",
-                         flows.phase[i], flows.id[i], TEXT(place.process), TEXT(place.thread),
-                         ts / 1000, ts % 1000, TEXT(category), TEXT(name),
-                         flows.phase[i] == 'f' ? ", \"bp\": \"e\"" : ""));
+        advance(output, snprintf(output->buffer + output->len, BUFFER_BYTES - output->len,
+                                 "  {\n    \"ph\": \"%c\", \"id\": %" PRIu64 ", \"pid\": %.*s, "
+                                 "\"tid\": %.*s, \"ts\": %" PRId64 ".%03" PRId64
+                                 ",\n    \"cat\": \"%.*s\", "
+                                 "\"name\": \"%.*s\"%s\n  },\n",
+                                 flows.phase[i], flows.id[i], TEXT(place.process),
+                                 TEXT(place.thread), ts / 1000, ts % 1000, TEXT(category),
+                                 TEXT(name), flows.phase[i] == 'f' ? ", \"bp\": \"e\"" : ""));
     }
 }
 
@@ -96,8 +94,8 @@ static void write_instants(struct output *output, const struct marey_trace *trac
         const int64_t ts = instants.ts_ns[i] - place.base_ns;
         advance(output, snprintf(output->buffer + output->len, BUFFER_BYTES - output->len,
                                  "  {\n    \"ph\": \"i\", \"s\": \"t\", \"name\": \"%.*s\",\n    "
-                                 "\"pid\": %.*s, \"tid\": %.*s,\n    \"ts\": %" PRId64
-                                 ".%03" PRId64 "\n  },\n",
+                                 "\"pid\": %.*s, \"tid\": %.*s,\n    \"ts\": %" PRId64 ".%03" PRId64
+                                 "\n  },\n",
                                  TEXT(name), TEXT(place.process), TEXT(place.thread), ts / 1000,
                                  ts % 1000));
     }

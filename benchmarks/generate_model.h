@@ -132,14 +132,13 @@ static const struct module_row module_table[] = {
      "<built-in method layer_norm of type object at 0x7f1cd5ff2a40>",
      "aten::layer_norm(aten::native_layer_norm@!(aten::empty~,aten::empty,aten::empty,aten::view))",
      EVALUATE "NativeLayerNormBackward0(NativeLayerNormBackward0@("
-              "aten::native_layer_norm_backward!(aten::empty_like(aten::empty~),aten::empty))),"
-              ACCUMULATE_OPS},
-    {"Linear", "torch/nn/modules/linear.py(134): forward",
-     "<built-in function linear>",
+              "aten::native_layer_norm_backward!(aten::empty_like(aten::empty~),aten::empty)))"
+              "," ACCUMULATE_OPS},
+    {"Linear", "torch/nn/modules/linear.py(134): forward", "<built-in function linear>",
      CAST_OPS ",aten::linear(" T_OPS ",aten::view,aten::addmm@!(aten::expand(aten::as_strided)),"
               "aten::_unsafe_view)",
-     EVALUATE "AddmmBackward0(AddmmBackward0@(" T_OPS ",aten::mm!," T_OPS ",aten::mm!)),"
-              EVALUATE "TBackward0(TBackward0(" T_OPS "))," ACCUMULATE_OPS},
+     EVALUATE "AddmmBackward0(AddmmBackward0@(" T_OPS ",aten::mm!," T_OPS ",aten::mm!))," EVALUATE
+              "TBackward0(TBackward0(" T_OPS "))," ACCUMULATE_OPS},
     {"CausalSelfAttention", "train_gpt.py(61): forward",
      "<built-in function scaled_dot_product_attention>",
      "aten::split(aten::narrow(aten::slice(aten::as_strided))),aten::view,aten::transpose("
@@ -151,8 +150,7 @@ static const struct module_row module_table[] = {
               "aten::_scaled_dot_product_flash_attention_backward("
               "aten::_flash_attention_backward!(aten::empty~,aten::zeros(aten::zero_!)))))"},
     {"GELU", "torch/nn/modules/activation.py(735): forward", "<built-in function gelu>",
-     "aten::gelu@!",
-     EVALUATE "GeluBackward0(GeluBackward0@(aten::gelu_backward!(aten::empty~)))"},
+     "aten::gelu@!", EVALUATE "GeluBackward0(GeluBackward0@(aten::gelu_backward!(aten::empty~)))"},
     {"Dropout", "torch/nn/modules/dropout.py(70): forward",
      "<built-in method dropout of type object at 0x7f1cd5ff2a40>",
      "aten::dropout(aten::native_dropout@!(aten::empty_like(aten::empty)))",
@@ -176,14 +174,21 @@ enum { LAYER_NORM, LINEAR, ATTENTION, GELU, DROPOUT, EMBEDDING, CROSS_ENTROPY, N
 
 /* The modules of a transformer block, in the order of its forward. */
 static const int block_modules[] = {LAYER_NORM, LINEAR, ATTENTION, LINEAR, DROPOUT,
-                                    LAYER_NORM, LINEAR, GELU, LINEAR, DROPOUT};
+                                    LAYER_NORM, LINEAR, GELU,      LINEAR, DROPOUT};
 
 static const char *const optimizer_ops[] = {
-    "aten::_foreach_add_!", "aten::_foreach_lerp_!", "aten::_foreach_mul_!",
-    "aten::_foreach_addcmul_!", "aten::_foreach_sqrt!(aten::empty_strided~)",
-    "aten::_foreach_div_!", "aten::_foreach_addcdiv_!",
-    "aten::item(aten::_local_scalar_dense!)", "aten::add!", "aten::div!",
-    "c10d::allreduce_(record_param_comms!)", "aten::detach(detach)",
+    "aten::_foreach_add_!",
+    "aten::_foreach_lerp_!",
+    "aten::_foreach_mul_!",
+    "aten::_foreach_addcmul_!",
+    "aten::_foreach_sqrt!(aten::empty_strided~)",
+    "aten::_foreach_div_!",
+    "aten::_foreach_addcdiv_!",
+    "aten::item(aten::_local_scalar_dense!)",
+    "aten::add!",
+    "aten::div!",
+    "c10d::allreduce_(record_param_comms!)",
+    "aten::detach(detach)",
 };
 
 /* Python functions around the operators: called in pairs at random. */
@@ -253,12 +258,14 @@ static const char *const kernel_names[] = {
     "int, float, float const*, float const*, float const*, float*, float*, float*)",
     "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized<float, float, "
     "false>(float const*, float const*, float const*, float const*, float const*, float*, int)",
-    "void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<float, float, 32u, "
+    "void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<float, float, "
+    "32u, "
     "32u, 256u, false, true, false>(long, long, float const*, float const*, float*, float*)",
     "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<c10::BFloat16, "
     "at::native::func_wrapper_t<c10::BFloat16, at::native::sum_functor<c10::BFloat16, float, "
     "c10::BFloat16>::operator()(at::TensorIterator&)::{lambda(float, float)#1}>, unsigned int, "
-    "c10::BFloat16, 4, 8> >(at::native::ReduceOp<c10::BFloat16, unsigned int, c10::BFloat16, 4, 8>)",
+    "c10::BFloat16, 4, 8> >(at::native::ReduceOp<c10::BFloat16, unsigned int, c10::BFloat16, 4, "
+    "8>)",
     "void at::native::unrolled_elementwise_kernel<at::native::CUDAFunctor_add<float>, "
     "std::array<char*, 3ul>, 4, TrivialOffsetCalculator<2, unsigned int>, "
     "TrivialOffsetCalculator<1, unsigned int>, at::native::memory::LoadWithCast<2>, "
@@ -270,7 +277,8 @@ static const char *const kernel_names[] = {
     "unsigned int, 1, 8, bool>(at::cuda::detail::TensorInfo<c10::BFloat16 const, unsigned int>)",
     "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
     "namespace)::TensorListMetadata<2>, at::native::(anonymous namespace)::TernaryOpScalarFunctor<"
-    "float, 2, 2, 0>, at::native::LerpFunctor<float>, float>(at::native::LerpFunctor<float>, float)",
+    "float, 2, 2, 0>, at::native::LerpFunctor<float>, float>(at::native::LerpFunctor<float>, "
+    "float)",
     "void (anonymous namespace)::elementwise_kernel_with_index<int, at::native::arange_cuda_out("
     "c10::Scalar const&, c10::Scalar const&, at::Tensor&)::{lambda(long)#1}>(int, long*)",
     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, true, false>("
@@ -289,10 +297,10 @@ struct launch_row {
 };
 
 static const struct launch_row launch_table[] = {
-    {"cuda_runtime", "cudaLaunchKernel", 211},   {"cuda_runtime", "cudaLaunchKernel", 211},
-    {"cuda_runtime", "cudaLaunchKernel", 211},   {"cuda_runtime", "cudaLaunchKernel", 211},
-    {"cuda_runtime", "cudaLaunchKernel", 211},   {"cuda_runtime", "cudaLaunchKernelExC", 430},
-    {"cuda_driver", "cuLaunchKernelEx", 652},    {"cuda_runtime", "cudaMemcpyAsync", 41},
+    {"cuda_runtime", "cudaLaunchKernel", 211}, {"cuda_runtime", "cudaLaunchKernel", 211},
+    {"cuda_runtime", "cudaLaunchKernel", 211}, {"cuda_runtime", "cudaLaunchKernel", 211},
+    {"cuda_runtime", "cudaLaunchKernel", 211}, {"cuda_runtime", "cudaLaunchKernelExC", 430},
+    {"cuda_driver", "cuLaunchKernelEx", 652},  {"cuda_runtime", "cudaMemcpyAsync", 41},
     {"cuda_runtime", "cudaMemsetAsync", 51},
 };
 
@@ -305,14 +313,22 @@ struct shape_row {
 };
 
 static const struct shape_row shape_table[] = {
-    {"[8, 1024, 768]", "[786432, 768, 1]"},   {"[8192, 768]", "[768, 1]"},
-    {"[768, 768]", "[768, 1]"},               {"[768]", "[1]"},
-    {"[3072, 768]", "[768, 1]"},              {"[3072]", "[1]"},
-    {"[8, 12, 1024, 64]", "[786432, 65536, 64, 1]"}, {"[2304, 768]", "[768, 1]"},
-    {"[8, 1024, 2304]", "[2359296, 2304, 1]"}, {"[768, 2304]", "[1, 768]"},
-    {"[8192, 50257]", "[50257, 1]"},          {"[50257, 768]", "[768, 1]"},
-    {"[8, 1024]", "[1024, 1]"},               {"[]", "[]"},
-    {"[8, 1024, 12, 64]", "[2359296, 2304, 64, 1]"}, {"[1024, 768]", "[768, 1]"},
+    {"[8, 1024, 768]", "[786432, 768, 1]"},
+    {"[8192, 768]", "[768, 1]"},
+    {"[768, 768]", "[768, 1]"},
+    {"[768]", "[1]"},
+    {"[3072, 768]", "[768, 1]"},
+    {"[3072]", "[1]"},
+    {"[8, 12, 1024, 64]", "[786432, 65536, 64, 1]"},
+    {"[2304, 768]", "[768, 1]"},
+    {"[8, 1024, 2304]", "[2359296, 2304, 1]"},
+    {"[768, 2304]", "[1, 768]"},
+    {"[8192, 50257]", "[50257, 1]"},
+    {"[50257, 768]", "[768, 1]"},
+    {"[8, 1024]", "[1024, 1]"},
+    {"[]", "[]"},
+    {"[8, 1024, 12, 64]", "[2359296, 2304, 64, 1]"},
+    {"[1024, 768]", "[768, 1]"},
 };
 
 #endif

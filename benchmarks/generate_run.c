@@ -112,7 +112,9 @@ static size_t begin(struct run *run, enum kind kind, uint32_t name, uint32_t num
         if (step->events == NULL)
             die("out of memory");
     }
-    step->events[step->n] = (struct event){.kind = kind, .name = name, .number = number,
+    step->events[step->n] = (struct event){.kind = kind,
+                                           .name = name,
+                                           .number = number,
                                            .is_autograd = run->in_autograd,
                                            .start_ns = run->now_ns};
     return step->n++;

@@ -22,11 +22,11 @@ enum kind { KIND_OP, KIND_ANNOTATION, KIND_PYTHON, KIND_RUNTIME, KIND_DEVICE, KI
 
 struct event {
     enum kind kind;
-    uint32_t name;     /* index into the table of its kind */
-    uint32_t number;   /* of the module, step or call site */
-    bool is_autograd;  /* on the autograd thread */
-    bool is_module;    /* a Python function that is nn.Module: Class_number */
-    bool is_forward;   /* an op with a sequence number: forward or backward */
+    uint32_t name;    /* index into the table of its kind */
+    uint32_t number;  /* of the module, step or call site */
+    bool is_autograd; /* on the autograd thread */
+    bool is_module;   /* a Python function that is nn.Module: Class_number */
+    bool is_forward;  /* an op with a sequence number: forward or backward */
     bool is_device_range;
     uint64_t start_ns;
     uint64_t end_ns;

@@ -57,10 +57,9 @@ static const struct layout layouts[] = {
     {"minified", "{", "}", "}", ",", ",", ",", ",", ":", ",\"args\":{", ",\"args\":{", "}", ",",
      ",", ",", false, true},
     {"newest", "  {\n    ", "\n  }", "\n    \n  }", ",\n", ",\n    ", ",\n    ", ",\n    \n    ",
-     ": ", "\n    ,\n    \"args\": {\n      ", ",\n    \"args\": {\n      ", "\n    }", ",",
-     ", ", ",      ", true, false},
+     ": ", "\n    ,\n    \"args\": {\n      ", ",\n    \"args\": {\n      ", "\n    }", ",", ", ",
+     ",      ", true, false},
 };
-
 
 const struct layout *find_layout(const char *name)
 {

@@ -33,12 +33,12 @@ struct layout {
     const char *line;       /* between keys of two lines */
     const char *instant;    /* after "ph": "i" */
     const char *colon;
-    const char *args;       /* from the value before args to its first key */
-    const char *meta_args;  /* the same in records of phase M */
+    const char *args;      /* from the value before args to its first key */
+    const char *meta_args; /* the same in records of phase M */
     const char *args_close;
-    const char *after_id;   /* after External id */
-    const char *item;       /* between keys and elements in args */
-    const char *gap;        /* the same where Kineto pads with blanks */
+    const char *after_id; /* after External id */
+    const char *item;     /* between keys and elements in args */
+    const char *gap;      /* the same where Kineto pads with blanks */
     bool metadata_first;
     bool name_before_phase; /* of records of phase M */
 };

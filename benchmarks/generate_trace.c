@@ -100,21 +100,28 @@ enum input_list { CONCRETE_INPUTS, INPUT_TYPE, INPUT_STRIDES, INPUT_DIMS };
 
 static const char *scalar_of(const struct event *event, size_t input)
 {
-    static const char *const scalars[] = {"0", "1", "-1", "False", "True", "768", "1e-05",
-                                          "0.10000000000000001"};
+    static const char *const scalars[] = {"0",    "1",   "-1",    "False",
+                                          "True", "768", "1e-05", "0.10000000000000001"};
     return scalars[mix(event->name * 7 + input) % COUNT(scalars)];
 }
 
 static const char *type_of(char letter)
 {
     switch (letter) {
-    case 'F': return "float";
-    case 'B': return "c10::BFloat16";
-    case 'L': return "long int";
-    case 'S': return "Scalar";
-    case 'I': return "ScalarList";
-    case 'G': return "TensorList";
-    default: return "";
+    case 'F':
+        return "float";
+    case 'B':
+        return "c10::BFloat16";
+    case 'L':
+        return "long int";
+    case 'S':
+        return "Scalar";
+    case 'I':
+        return "ScalarList";
+    case 'G':
+        return "TensorList";
+    default:
+        return "";
     }
 }
 
@@ -337,17 +344,26 @@ static void put_device(struct writer *w, const struct event *event)
 static void put_head(struct writer *w)
 {
     static const char *const lines[] = {
-        "{", "\"schemaVersion\": 1,", "\"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", "
+        "{",
+        "\"schemaVersion\": 1,",
+        "\"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", "
         "\"totalGlobalMem\": 150109880320, \"computeMajor\": 9, \"computeMinor\": 0, "
         "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, "
         "\"regsPerBlock\": 65536, \"warpSize\": 32, \"sharedMemPerBlock\": 49152, \"numSms\": 132, "
         "\"regsPerMultiprocessor\": 65536, \"sharedMemPerBlockOptin\": 232448, "
         "\"sharedMemPerMultiprocessor\": 233472}],",
-        "\"trace_id\": \"8DC21DDFC1D440FCBA236178DBEBAD48\",", "\"with_stack\": 1,",
-        "\"profile_memory\": 1,", "\"cuda_driver_version\": 13000,", "\"record_shapes\": 1,",
-        "\"with_modules\": 1,", "\"cupti_version\": 130001,", "\"with_flops\": 1,",
-        "\"cuda_runtime_version\": 13000,", "\"distributedInfo\": {\"backend\": \"nccl\", "
-        "\"rank\": 0, \"world_size\": 8, \"pg_count\": 1},", "\"displayTimeUnit\": \"ms\","};
+        "\"trace_id\": \"8DC21DDFC1D440FCBA236178DBEBAD48\",",
+        "\"with_stack\": 1,",
+        "\"profile_memory\": 1,",
+        "\"cuda_driver_version\": 13000,",
+        "\"record_shapes\": 1,",
+        "\"with_modules\": 1,",
+        "\"cupti_version\": 130001,",
+        "\"with_flops\": 1,",
+        "\"cuda_runtime_version\": 13000,",
+        "\"distributedInfo\": {\"backend\": \"nccl\", "
+        "\"rank\": 0, \"world_size\": 8, \"pg_count\": 1},",
+        "\"displayTimeUnit\": \"ms\","};
     const bool is_minified = w->layout->item[1] == '\0';
     for (size_t i = 0; i < COUNT(lines); i++) {
         put(&w->sink, lines[i]);
@@ -450,12 +466,18 @@ enum section { AUTOGRAD_OPS, MEMORY, MAIN_OPS, PYTHON, DEVICE, N_SECTIONS };
 static enum section section_of(const struct event *event)
 {
     switch (event->kind) {
-    case KIND_OP: return event->is_autograd ? AUTOGRAD_OPS : MAIN_OPS;
-    case KIND_ANNOTATION: return event->is_device_range ? DEVICE : MAIN_OPS;
-    case KIND_PYTHON: return PYTHON;
-    case KIND_RUNTIME: return DEVICE;
-    case KIND_DEVICE: return DEVICE;
-    case KIND_MEMORY: return MEMORY;
+    case KIND_OP:
+        return event->is_autograd ? AUTOGRAD_OPS : MAIN_OPS;
+    case KIND_ANNOTATION:
+        return event->is_device_range ? DEVICE : MAIN_OPS;
+    case KIND_PYTHON:
+        return PYTHON;
+    case KIND_RUNTIME:
+        return DEVICE;
+    case KIND_DEVICE:
+        return DEVICE;
+    case KIND_MEMORY:
+        return MEMORY;
     }
     return N_SECTIONS;
 }
@@ -463,12 +485,24 @@ static enum section section_of(const struct event *event)
 static void put_event(struct writer *w, const struct event *event)
 {
     switch (event->kind) {
-    case KIND_OP: put_op(w, event); break;
-    case KIND_ANNOTATION: put_annotation(w, event); break;
-    case KIND_PYTHON: put_python(w, event); break;
-    case KIND_RUNTIME: put_launch(w, event); break;
-    case KIND_DEVICE: put_device(w, event); break;
-    case KIND_MEMORY: put_memory(w, event); break;
+    case KIND_OP:
+        put_op(w, event);
+        break;
+    case KIND_ANNOTATION:
+        put_annotation(w, event);
+        break;
+    case KIND_PYTHON:
+        put_python(w, event);
+        break;
+    case KIND_RUNTIME:
+        put_launch(w, event);
+        break;
+    case KIND_DEVICE:
+        put_device(w, event);
+        break;
+    case KIND_MEMORY:
+        put_memory(w, event);
+        break;
     }
 }
 
@@ -536,7 +570,8 @@ int main(int argc, char **argv)
     if (fclose(w.sink.file) != 0)
         die("cannot write the trace: disk full?");
     printf("%s: %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu32 " steps, layout %s, seed %" PRIu64
-           "\n", argv[1], w.sink.total, w.sink.n_records, n_steps, w.layout->name, run.seed);
+           "\n",
+           argv[1], w.sink.total, w.sink.n_records, n_steps, w.layout->name, run.seed);
     free(run.step.events);
     return 0;
 }

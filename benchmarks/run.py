@@ -1,0 +1,266 @@
+"""run.py [--json PATH] [--only PREFIX] [--size MB] [--rounds N] - the benchmarks of `make bench`.
+
+Builds the programs in out/bench/build, makes the files once in out/bench, lets Marey and its
+peers take turns (a round to warm up, then those that count) and prints median and best of
+each row, with the same numbers as JSON on request. Peers that cannot be had are told and
+left out. MAREY_PUBLIC_TRACES names a folder of real files to read too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from contests import Book, Contest, Contestant, Files
+from servers import Answer, Server, Unavailable, first_line, machine, run_command
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / "out/bench"
+BUILD = CACHE / "build"
+REAL_BYTES = 5_000_000  # smaller files are read in no time
+
+UNITS = {
+    "gb_per_s": ("GB/s", max), "ns_per_event": ("ns", min), "bytes_per_event": ("B", min),
+    "ms": ("ms", min),
+}
+
+
+def build() -> None:
+    options = ["-Dbenchmarks=true", "-Dbuildtype=release", "-Dtests=disabled", "-Dpython=disabled",
+               "-Dexamples=false"]
+    if not (BUILD / "build.ninja").exists():
+        subprocess.run(["meson", "setup", str(BUILD), str(ROOT), *options], check=True,
+                       stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "--quiet", "-C", str(BUILD)], check=True)
+
+
+# ---- files ------------------------------------------------------------------------------
+
+
+def generate(name: str, size_mb: float, layout: str = "kineto") -> Path:
+    """A made-up trace; made anew when the generator changed."""
+    path, program = CACHE / name, BUILD / "benchmarks/generate_trace"
+    if not path.exists() or path.stat().st_mtime < program.stat().st_mtime:
+        subprocess.run([str(program), str(path), str(size_mb), "--layout", layout], check=True)
+    return path
+
+
+def compress(path: Path) -> Path:
+    """Beside it, as gzip -6 would, in one member as torch writes it."""
+    packed = path.with_name(path.name + ".gz")
+    if packed.exists() and packed.stat().st_mtime >= path.stat().st_mtime:
+        return packed
+    deflate = zlib.compressobj(6, zlib.DEFLATED, 31)
+    with path.open("rb") as file, packed.open("wb") as out:
+        while piece := file.read(1 << 22):
+            out.write(deflate.compress(piece))
+        out.write(deflate.flush())
+    return packed
+
+
+def real_files() -> dict[str, Path]:
+    """Inflated copies of the larger real traces."""
+    folder = os.environ.get("MAREY_PUBLIC_TRACES")
+    if not folder:
+        print("skipped: real files, MAREY_PUBLIC_TRACES is not set")
+        return {}
+    found = {}
+    (CACHE / "real").mkdir(exist_ok=True)
+    for packed in sorted(Path(folder).rglob("*.json.gz")):
+        name = packed.name.removesuffix(".json.gz")
+        path = CACHE / "real" / f"{name}.json"
+        if not path.exists():
+            with gzip.open(packed) as file, path.open("wb") as out:
+                shutil.copyfileobj(file, out)
+            shutil.copyfile(packed, CACHE / "real" / packed.name)
+        if path.stat().st_size >= REAL_BYTES:
+            found[name] = path
+    return found
+
+
+def make_files(size_mb: float) -> Files:
+    big = generate(f"trace_{size_mb:g}MB.json", size_mb)
+    part = generate("trace_20MB.json", 20)
+    real = real_files()
+    largest = max(real.values(), key=lambda path: path.stat().st_size, default=None)
+    if largest is None or largest.stat().st_size < 80_000_000:
+        largest = generate("trace_87MB.json", 87)
+        compress(largest)
+    return Files(
+        programs=BUILD / "benchmarks", command=BUILD / "cli/marey", big=big, big_gz=compress(big),
+        minified=generate("trace_100MB_minified.json", 100, "minified"),
+        newest=generate("trace_100MB_newest.json", 100, "newest"),
+        part=part, part_gz=compress(part), out=CACHE / "export.json", middle=largest,
+        middle_name=largest.name, real=real,
+    )
+
+
+# ---- measuring ----------------------------------------------------------------------------
+
+
+@dataclass
+class Row:
+    key: str
+    label: str
+    memory: str
+    unit: str
+    samples: list[float]
+    times_marey: float | None = None  # how many times as good Marey is, by medians
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def best(self) -> float:
+        return UNITS[self.unit][1](self.samples)
+
+
+class Hall:
+    """The programs of one contest, started when first asked."""
+
+    def __init__(self, cpu: int | None) -> None:
+        self.cpu = cpu
+        self.servers: dict[tuple[str, ...], Server] = {}
+
+    def ask(self, contestant: Contestant) -> Answer:
+        if not contestant.request:
+            return run_command(list(contestant.argv))
+        if contestant.fresh:
+            self.close(contestant.argv)
+        if contestant.argv not in self.servers:
+            self.servers[contestant.argv] = Server(list(contestant.argv), self.cpu)
+        return self.servers[contestant.argv].ask(*contestant.request)
+
+    def close(self, argv: tuple[str, ...]) -> None:
+        if argv in self.servers:
+            self.servers.pop(argv).close()
+
+    def close_all(self) -> None:
+        for argv in list(self.servers):
+            self.close(argv)
+
+
+def check(contest: Contest, label: str, answer: Answer, agreed: Answer) -> None:
+    """Ends the run if an answer differs from those before it."""
+    for name in contest.agree:
+        if name in answer and agreed.setdefault(name, answer[name]) != answer[name]:
+            sys.exit(f"run.py: {contest.title}: {label} has {name} {answer[name]}, "
+                     f"others have {agreed[name]}: no speed is worth this")
+
+
+def take_turns(contest: Contest, rounds: int, cpu: int | None) -> dict[str, list[Answer]]:
+    """Answers by contestant; the first round warms up and is only checked."""
+    hall = Hall(cpu if contest.pinned else None)
+    answers: dict[str, list[Answer]] = {c.key: [] for c in contest.contestants}
+    missing: set[str] = set()
+    agreed: Answer = {}
+    for turn in range(rounds + 1):
+        for c in contest.contestants:
+            if c.key in missing or turn > c.rounds:
+                continue
+            try:
+                answer = hall.ask(c)
+            except Unavailable as error:
+                missing.add(c.key)
+                hall.close(c.argv)
+                print(f"skipped: {c.label}: {error}")
+                continue
+            check(contest, c.label, answer, agreed)
+            if turn > 0:
+                answers[c.key].append(answer)
+    hall.close_all()
+    return answers
+
+
+def rows_of(contest: Contest, answers: dict[str, list[Answer]]) -> list[Row]:
+    """The rows of those that answered; peers are compared with ours."""
+    rows: list[Row] = []
+    main: dict[str, Row] = {}
+    for c in contest.contestants:
+        if not answers[c.key]:
+            continue
+        row = Row(f"{c.key}.{contest.unit}", c.label, c.memory, contest.unit,
+                  [contest.value(answer) for answer in answers[c.key]])
+        ours = main.get(c.against or contest.contestants[0].key)
+        if not c.is_ours and ours is not None:
+            is_rate = UNITS[row.unit][1] is max
+            row.times_marey = ours.median / row.median if is_rate else row.median / ours.median
+        main[c.key] = row
+        rows.append(row)
+        for name, value in c.parts.items():
+            rows.append(Row(f"{c.key}.{name}.{contest.unit}", f"  of it {name.replace('_', ' ')}",
+                            c.memory, contest.unit, [value(a) for a in answers[c.key]]))
+    return rows
+
+
+def short(value: float) -> str:
+    """Four digits, and no exponents."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def show(contest: Contest, rows: list[Row]) -> None:
+    print(f"\n{contest.title}")
+    print(f"  {'':42} {'memory':14} {'median':>9} {'best':>9}       {'marey is':>9}")
+    for row in rows:
+        times = f"{row.times_marey:8.2f}x" if row.times_marey is not None else ""
+        print(f"  {row.label:42} {row.memory:14} {short(row.median):>9} {short(row.best):>9} "
+              f"{UNITS[row.unit][0]:5} {times}")
+
+
+# ---- main -------------------------------------------------------------------------------------
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[1])
+    parser.add_argument("--json", type=Path, help="write the rows there too")
+    parser.add_argument("--only", default="", help="only contests with a key that begins so")
+    parser.add_argument("--size", type=float, default=500, help="MB of the large file")
+    parser.add_argument("--rounds", type=int, default=1000, help="at most that many rounds")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
+    started = time.monotonic()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    build()
+    about = machine()
+    about["simdjson"] = first_line(str(BUILD / "benchmarks/peer_simdjson"), "--version")
+    about["gzip"] = "ISA-L" if "libisal" in subprocess.run(
+        ["ldd", str(BUILD / "cli/marey")], capture_output=True, text=True, check=False
+    ).stdout else "zlib"
+    for name, value in about.items():
+        print(f"{name.replace('_', ' ')}: {value}")
+    files = make_files(options.size)
+
+    rows: list[Row] = []
+    cpu = max(os.sched_getaffinity(0))
+    for contest in Book(files).contests():
+        if not any(c.key.startswith(options.only) for c in contest.contestants):
+            continue
+        answers = take_turns(contest, min(contest.rounds, options.rounds), cpu)
+        new = rows_of(contest, answers)
+        show(contest, new)
+        rows += new
+    files.out.unlink(missing_ok=True)
+    print(f"\n{len(rows)} rows in {time.monotonic() - started:.0f} s")
+    if options.json:
+        table = {row.key: {"median": row.median, "best": row.best, "unit": UNITS[row.unit][0],
+                           "memory": row.memory, "times_marey": row.times_marey,
+                           "samples": row.samples} for row in rows}
+        options.json.write_text(json.dumps({"schema": 1, "machine": about, "rows": table}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
