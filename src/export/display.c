@@ -127,6 +127,18 @@ void marey__display_add_middle(struct marey_textbuf *out, struct marey_str text,
     marey__text_add_str(out, marey__display_tail(text, tail));
 }
 
+void marey__display_add_head(struct marey_textbuf *out, struct marey_str text, size_t width)
+{
+    if (marey__display_width(text) <= width) {
+        marey__text_add_str(out, text);
+        return;
+    }
+    if (width == 0)
+        return;
+    marey__text_add_str(out, marey__display_head(text, width - 1));
+    marey__text_add_c(out, MAREY_ELLIPSIS);
+}
+
 void marey__display_add_tail(struct marey_textbuf *out, struct marey_str text, size_t width)
 {
     if (marey__display_width(text) <= width) {

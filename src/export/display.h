@@ -23,6 +23,9 @@ void marey__display_add(struct marey_textbuf *out, struct marey_str text);
 /* Adds the text, or its two ends around an ellipsis if it takes more than `width`. */
 void marey__display_add_middle(struct marey_textbuf *out, struct marey_str text, size_t width);
 
+/* Adds the text, or its start and an ellipsis. */
+void marey__display_add_head(struct marey_textbuf *out, struct marey_str text, size_t width);
+
 /* Adds the text, or an ellipsis and its end: what a path ends with tells most. */
 void marey__display_add_tail(struct marey_textbuf *out, struct marey_str text, size_t width);
 

@@ -98,7 +98,7 @@ static void add_extras(struct marey_grid *grid)
     if (grid->block == MAREY_BLOCK_HOST && !table->grouping.include_python) {
         const int64_t python = table->totals.python_self_ns;
         const int64_t part = python > 0 && python < rest ? python : python > 0 ? rest : 0;
-        add_time_without_row(grid, "Python functions (no rows)", part);
+        add_time_without_row(grid, "Python (no rows)", part);
         rest -= part;
     }
     add_time_without_row(grid, "other slices (no rows)", rest);

@@ -2,8 +2,8 @@
  * table_name.c - names cut so that different rows stay different (faults.md B1).
  *
  * A name that is too long keeps both ends: "void at::native::…kernel<4, …>". Names that
- * look alike then are cut again around the place where they first differ; what still looks
- * alike gets "#1", "#2" and a legend below the table.
+ * look alike then are cut again around the place where they first differ, a few times; what
+ * still looks alike gets "#1", "#2" and a legend below the table.
  *
  *   full names ──middle──> cut ──equal?──> around the difference ──equal?──> numbered
  */
@@ -11,7 +11,11 @@
 #include "export/display.h"
 #include "export/table.h"
 
-#define MOST_BACK 28 /* columns from the start of a word to the difference inside it */
+/* Bytes shown before the difference: from the start of its word, within these bounds. */
+#define MOST_BACK 28
+#define LEAST_BACK 10
+#define LEAST_WIDTH 12
+#define MOST_ROUNDS 4 /* a group may fall into smaller ones that differ further on */
 
 static struct marey_str part(const struct marey_textbuf *bytes, const size_t *end, size_t i)
 {
@@ -134,47 +138,50 @@ static bool is_word(char c)
            c == '_' || (c & '\x80') != 0;
 }
 
-/* Back to the start of the word that the difference lies in, and to a whole character. */
+/* Back to the start of the word that the difference lies in, at least LEAST_BACK, and to a
+ * whole character. */
 static size_t word_start(struct marey_str text, size_t at)
 {
     const size_t least = at > MOST_BACK ? at - MOST_BACK : 0;
     size_t start = at;
     while (start > least && is_word(text.ptr[start - 1]))
         start--;
+    if (at - start < LEAST_BACK)
+        start = at > LEAST_BACK ? at - LEAST_BACK : 0;
     while (start > 0 && start < text.len && ((unsigned char)text.ptr[start] & 0xc0) == 0x80)
         start--;
     return start;
 }
 
-/* A third of the width for the head, the rest for what lies around the difference. */
+/* A third of the width for the head, the rest for what lies around the difference. A
+ * difference inside the head or the tail needs no more than both ends. */
 static void add_around(struct marey_textbuf *out, struct marey_str full, size_t differs_at,
                        size_t width)
 {
     const size_t head_width = (width - 1) / 3;
     const struct marey_str head = marey__display_head(full, head_width);
-    const size_t from = word_start(full, differs_at < full.len ? differs_at : full.len);
-    if (from <= head.len || width < 12) {
+    const size_t word = word_start(full, differs_at < full.len ? differs_at : full.len);
+    const size_t from = word > head.len ? word : head.len;
+    if (differs_at <= head.len || width < LEAST_WIDTH) {
         marey__display_add_middle(out, full, width);
         return;
     }
     const struct marey_str rest = {full.ptr + from, full.len - from};
     const size_t room = width - head_width - 1;
     marey__text_add_str(out, head);
-    marey__text_add_c(out, MAREY_ELLIPSIS);
-    if (marey__display_width(rest) <= room) {
+    marey__text_add_c(out, from > head.len ? MAREY_ELLIPSIS : "");
+    if (marey__display_width(rest) <= room)
         marey__text_add_str(out, marey__display_tail(full, room));
-        return;
-    }
-    marey__text_add_str(out, marey__display_head(rest, room - 1));
-    marey__text_add_c(out, MAREY_ELLIPSIS);
+    else
+        marey__display_add_head(out, rest, room);
 }
 
-/* Where the names of each ambiguous group part; SIZE_MAX for labels that are fine. */
-static void find_differences(const struct marey_labels *labels, const uint32_t *order,
+/* Where the names of each ambiguous group part; the others stay as they are. True if there
+ * is such a group. */
+static bool find_differences(const struct marey_labels *labels, const uint32_t *order,
                              size_t *differs_at)
 {
-    for (size_t i = 0; i < labels->n; i++)
-        differs_at[i] = SIZE_MAX;
+    bool has_some = false;
     for (size_t from = 0; from < labels->n;) {
         bool differ = false;
         const size_t to = group_end(labels, order, from, &differ);
@@ -186,10 +193,12 @@ static void find_differences(const struct marey_labels *labels, const uint32_t *
             if (!marey__str_is(first, other) && common < at)
                 at = common;
         }
-        for (size_t i = from; i < to; i++)
+        for (size_t i = from; i < to && differ; i++)
             differs_at[order[i]] = at;
+        has_some |= differ;
         from = to;
     }
+    return has_some;
 }
 
 static void number_groups(struct marey_labels *labels, const uint32_t *order)
@@ -229,13 +238,15 @@ static bool cut(struct marey_labels *labels, uint32_t *order, size_t *differs_at
 {
     for (size_t i = 0; i < labels->n; i++)
         differs_at[i] = SIZE_MAX;
-    cut_all(labels, differs_at, width);
-    if (marey__text_failed(&labels->bytes) || !sort_labels(labels, order))
-        return false;
-    find_differences(labels, order, differs_at);
-    cut_all(labels, differs_at, width);
-    if (marey__text_failed(&labels->bytes) || !sort_labels(labels, order))
-        return false;
+    bool is_ambiguous = true;
+    for (int round = 0; round < MOST_ROUNDS && is_ambiguous; round++) {
+        cut_all(labels, differs_at, width);
+        if (marey__text_failed(&labels->bytes) || !sort_labels(labels, order))
+            return false;
+        is_ambiguous = round + 1 == MOST_ROUNDS || find_differences(labels, order, differs_at);
+    }
+    if (!is_ambiguous)
+        return true;
     number_groups(labels, order);
     cut_all(labels, differs_at, width);
     return !marey__text_failed(&labels->bytes);

@@ -1,0 +1,211 @@
+/*
+ * chrome.c - a trace as Chrome JSON in Kineto's schema, to a file or to memory.
+ *
+ * The file is of one source, as the format has one head, one base time and one rank: a
+ * trace of several is refused rather than renumbered. What the model does not hold of a
+ * record (members that Kineto does not write, such as tts or cname; args of E records) is
+ * not in the result.
+ */
+#include "export/chrome.h"
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "export/file.h"
+#include "export/text.h"
+#include "trace/builder.h"
+
+#define DEFAULT_LEVEL 1
+
+/* ---- life ---- */
+
+static void chrome_free(struct marey_chrome *chrome)
+{
+    if (chrome == NULL)
+        return;
+    const struct marey_alloc alloc = chrome->alloc;
+    const size_t n_tracks = chrome->n_tracks;
+    marey__chrome_list_release(chrome);
+    marey__dealloc(&alloc, chrome->open_top, n_tracks, sizeof *chrome->open_top);
+    marey__dealloc(&alloc, chrome->open, chrome->open_capacity, sizeof *chrome->open);
+    marey__dealloc(&alloc, chrome->flow_track, n_tracks, sizeof *chrome->flow_track);
+    marey__dealloc(&alloc, chrome->track, n_tracks + 1, sizeof *chrome->track);
+    marey__dealloc(&alloc, chrome->name, chrome->n_strings, sizeof *chrome->name);
+    marey__arena_release(&chrome->arena);
+    marey__text_release(&chrome->scratch);
+    marey__text_release(&chrome->out);
+    marey__dealloc(&alloc, chrome, 1, sizeof *chrome);
+}
+
+static void borrow_columns(struct marey_chrome *chrome, struct marey_trace *trace)
+{
+    size_t n = 0;
+    const struct marey_source *sources = marey_trace_sources(trace, &n);
+    chrome->trace = trace;
+    chrome->base_ns = n > 0 ? sources[0].base_ns : 0;
+    chrome->slices = marey_trace_slices(trace);
+    chrome->instants = marey_trace_instants(trace);
+    chrome->counters = marey_trace_counters(trace);
+    chrome->flows = marey_trace_flows(trace);
+    chrome->labels = marey_trace_flow_labels(trace, &n);
+    chrome->spans = marey_trace_async_spans(trace, &chrome->n_spans);
+    chrome->quarantined = marey_trace_quarantined(trace, &chrome->n_quarantined);
+    chrome->tracks = marey_trace_tracks(trace, &chrome->n_tracks);
+    chrome->categories = marey_trace_categories(trace, &n);
+    chrome->n_strings = marey_trace_n_strings(trace);
+}
+
+static struct marey_chrome *chrome_new(struct marey_trace *trace, const struct marey_alloc *alloc,
+                                       const struct marey_chrome_options *options,
+                                       struct marey_error *err)
+{
+    struct marey_chrome *chrome = marey__alloc_zero(alloc, 1, sizeof *chrome);
+    if (chrome == NULL)
+        return NULL;
+    chrome->alloc = *alloc;
+    chrome->err = err;
+    chrome->omit_args = options->omit_args;
+    chrome->seconds = -1;
+    marey__arena_init(&chrome->arena, alloc);
+    marey__text_init(&chrome->scratch, alloc);
+    marey__text_init(&chrome->out, alloc);
+    borrow_columns(chrome, trace);
+    chrome->name = marey__alloc_zero(alloc, chrome->n_strings, sizeof *chrome->name);
+    chrome->track = marey__alloc_zero(alloc, chrome->n_tracks + 1, sizeof *chrome->track);
+    chrome->flow_track = marey__alloc_zero(alloc, chrome->n_tracks, sizeof *chrome->flow_track);
+    if (chrome->name != NULL && chrome->track != NULL && chrome->flow_track != NULL &&
+        marey__chrome_list_make(chrome))
+        return chrome;
+    chrome_free(chrome);
+    return NULL;
+}
+
+/* ---- options ---- */
+
+static struct marey_chrome_options read_options(const struct marey_chrome_options *from)
+{
+    struct marey_chrome_options options = {0};
+    if (from != NULL)
+        memcpy(&options, from,
+               from->size > 0 && from->size < sizeof options ? from->size : sizeof options);
+    if (options.compression == 0)
+        options.compression = DEFAULT_LEVEL;
+    return options;
+}
+
+static enum marey_status check(const struct marey_trace *trace,
+                               const struct marey_chrome_options *options, struct marey_error *err)
+{
+    size_t n_sources = 0;
+    (void)marey_trace_sources(trace, &n_sources);
+    if (n_sources > 1)
+        return marey__fail(err, MAREY_UNSUPPORTED,
+                           "cannot write the trace as one file: '%zu sources' do not fit a "
+                           "format of one, load and export them one by one",
+                           n_sources);
+    if (options->compression < 1 || options->compression > 9)
+        return marey__fail(err, MAREY_INVALID,
+                           "cannot compress: '%d' is no level, give 1 to 9 or 0 for the default",
+                           options->compression);
+    return MAREY_OK;
+}
+
+/* ---- writing ---- */
+
+static enum marey_status write_records(struct marey_chrome *chrome)
+{
+    const struct marey_str none = {NULL, 0};
+    if (!chrome->omit_args && chrome->list.n > 0)
+        return marey_trace_walk_args(chrome->trace, chrome->list.offset, chrome->list.n,
+                                     marey__chrome_record, chrome, chrome->err);
+    for (size_t i = 0; i < chrome->list.n; i++)
+        MAREY_TRY(marey__chrome_record(chrome, i, none));
+    return MAREY_OK;
+}
+
+static enum marey_status write_all(struct marey_chrome *chrome)
+{
+    MAREY_TRY(marey__chrome_head(chrome));
+    MAREY_TRY(write_records(chrome));
+    MAREY_TRY(marey__chrome_ends(chrome));
+    MAREY_TRY(marey__chrome_flows(chrome));
+    MAREY_TRY(marey__chrome_tail(chrome));
+    return marey__text_failed(&chrome->out) ? marey__fail_nomem(chrome->err) : MAREY_OK;
+}
+
+static enum marey_status into_file(void *ctx, const void *ptr, size_t len, struct marey_error *err)
+{
+    return marey__outfile_write(ctx, ptr, len, err);
+}
+
+static enum marey_status into_gzip(void *ctx, const void *ptr, size_t len, struct marey_error *err)
+{
+    return marey__gzip_write(ctx, ptr, len, err);
+}
+
+enum marey_status marey_export_chrome(struct marey_trace *trace, const char *path,
+                                      const struct marey_chrome_options *options_given,
+                                      struct marey_error *err)
+{
+    const struct marey_alloc alloc = *marey__trace_alloc(trace);
+    const struct marey_chrome_options options = read_options(options_given);
+    struct marey_outfile file = {.fd = -1};
+    struct marey_gzip *gzip = NULL;
+    struct marey_chrome *chrome = NULL;
+    enum marey_status status = check(trace, &options, err);
+    if (status != MAREY_OK)
+        goto done;
+    /* First the file: a folder that is not there is told before the work. */
+    status = marey__outfile_open(&file, path, options.overwrite, &alloc, err);
+    if (status != MAREY_OK)
+        goto done;
+    chrome = chrome_new(trace, &alloc, &options, err);
+    if (chrome == NULL) {
+        status = marey__fail_nomem(err);
+        goto done;
+    }
+    chrome->sink = into_file;
+    chrome->sink_ctx = &file;
+    if (marey__str_ends(marey__str(path), ".gz")) {
+        gzip = marey__gzip_new(&alloc, options.compression, into_file, &file);
+        if (gzip == NULL) {
+            status = marey__fail_nomem(err);
+            goto done;
+        }
+        chrome->sink = into_gzip;
+        chrome->sink_ctx = gzip;
+    }
+    status = write_all(chrome);
+    if (status == MAREY_OK && gzip != NULL)
+        status = marey__gzip_end(gzip, err);
+    if (status == MAREY_OK)
+        status = marey__outfile_commit(&file, err);
+
+done:
+    marey__gzip_free(gzip);
+    chrome_free(chrome);
+    marey__outfile_release(&file);
+    return status;
+}
+
+enum marey_status marey_export_chrome_text(struct marey_trace *trace,
+                                           const struct marey_chrome_options *options_given,
+                                           struct marey_text *text, struct marey_error *err)
+{
+    const struct marey_chrome_options options = read_options(options_given);
+    const struct marey_alloc alloc =
+        text->alloc.allocate != NULL ? text->alloc : marey__alloc_default();
+    MAREY_TRY(check(trace, &options, err));
+    struct marey_chrome *chrome = chrome_new(trace, &alloc, &options, err);
+    if (chrome == NULL)
+        return marey__fail_nomem(err);
+
+    marey__public_text_begin(text, &chrome->out);
+    enum marey_status status = write_all(chrome);
+    if (status == MAREY_OK)
+        status = marey__public_text_end(&chrome->out, text, err);
+    else
+        marey__public_text_abandon(&chrome->out, text);
+    chrome_free(chrome);
+    return status;
+}

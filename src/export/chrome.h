@@ -1,0 +1,139 @@
+/*
+ * chrome.h - what the files of the Chrome writer share.
+ *
+ *   chrome_list: all records by their place in the source file ──> walk of their args
+ *        ──> chrome_record: one record into `out` ──> sink (file, gzip) or memory
+ *   chrome_head: members before and after, metadata records
+ *   chrome_piece: texts that repeat (names, categories, tracks), escaped once
+ *   chrome_value: args and members as valid JSON
+ */
+#ifndef MAREY_SRC_EXPORT_CHROME_H
+#define MAREY_SRC_EXPORT_CHROME_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "export/gzip.h"
+#include "marey/export.h"
+
+/* What a record of the list is. */
+enum marey_chrome_what {
+    MAREY_CHROME_SLICE = 0,
+    MAREY_CHROME_BEGIN = 1, /* a slice that was read as B and E */
+    MAREY_CHROME_INSTANT = 2,
+    MAREY_CHROME_COUNTER = 3,
+    MAREY_CHROME_ASYNC_BEGIN = 4,
+    MAREY_CHROME_ASYNC_END = 5,
+    MAREY_CHROME_QUARANTINED = 6,
+    MAREY_CHROME_END = 7, /* in no list: written when its slice is over */
+    MAREY_CHROME_FLOW = 8,
+    MAREY_CHROME_N_WHATS = 9
+};
+
+/* The list, ascending by offset. \shape [n] each */
+struct marey_chrome_list {
+    uint64_t *offset;
+    uint32_t *idx;   /* into the columns of its kind */
+    uint32_t *track; /* MAREY_NONE if it has none */
+    uint8_t *what;
+    size_t n;
+};
+
+/* Escaped text; MAREY_PIECE_PAD readable bytes follow. NULL: not made yet. */
+struct marey_chrome_piece {
+    const char *ptr;
+    size_t len;
+};
+
+#define MAREY_PIECE_PAD 32
+
+/* A slice from B whose E is not written yet. */
+struct marey_chrome_open {
+    uint32_t slice_idx;
+    uint32_t below; /* MAREY_NONE at the bottom */
+};
+
+struct marey_chrome {
+    struct marey_alloc alloc;
+    struct marey_trace *trace;
+    struct marey_error *err;
+    bool omit_args;
+    bool is_first;
+    int64_t base_ns;
+
+    struct marey_slices slices;
+    struct marey_instants instants;
+    struct marey_counters counters;
+    struct marey_flows flows;
+    const struct marey_flow_label *labels;
+    const struct marey_async_span *spans;
+    const struct marey_quarantined *quarantined;
+    const struct marey_track *tracks;
+    const struct marey_category *categories;
+    size_t n_spans;
+    size_t n_quarantined;
+    size_t n_tracks;
+    size_t n_strings;
+
+    struct marey_chrome_list list;
+    struct marey_chrome_open *open;
+    size_t n_open;
+    size_t open_capacity;
+    uint32_t *open_top; /* [n_tracks]; NULL until a slice from B is met */
+
+    struct marey_arena arena; /* of the pieces */
+    struct marey_textbuf scratch;
+    struct marey_chrome_piece *name;       /* [n_strings] */
+    struct marey_chrome_piece *track;      /* [n_tracks + 1] the last: no track */
+    struct marey_chrome_piece *flow_track; /* [n_tracks] the same on one line */
+    struct marey_chrome_piece category[MAREY_CHROME_N_WHATS][256];
+    struct marey_chrome_piece label[256];
+    int64_t seconds; /* the last whole seconds that were written, and their digits */
+    char seconds_text[MAREY_PIECE_PAD];
+    size_t seconds_len;
+
+    struct marey_textbuf out;
+    marey_sink_fn sink; /* NULL: out keeps all */
+    void *sink_ctx;
+};
+
+/* chrome_list.c. False without memory. */
+bool marey__chrome_list_make(struct marey_chrome *chrome);
+void marey__chrome_list_release(struct marey_chrome *chrome);
+
+/* chrome_piece.c. The piece, made at the first use; out->failed is set without memory and
+ * the piece is empty then. */
+struct marey_chrome_piece marey__chrome_name(struct marey_chrome *chrome, uint32_t name_id);
+struct marey_chrome_piece marey__chrome_category(struct marey_chrome *chrome,
+                                                 enum marey_chrome_what what, uint8_t cat_id);
+struct marey_chrome_piece marey__chrome_track(struct marey_chrome *chrome, uint32_t track_idx);
+struct marey_chrome_piece marey__chrome_flow_track(struct marey_chrome *chrome,
+                                                   uint32_t track_idx);
+struct marey_chrome_piece marey__chrome_label(struct marey_chrome *chrome, uint8_t label_idx);
+
+/* An id as a number where its text is one, else as a string. */
+void marey__chrome_add_id(struct marey_textbuf *out, struct marey_str text);
+
+/* chrome_record.c. Writes record i of the list, then hands full blocks to the sink. It is
+ * a marey_args_fn, `user` being the struct marey_chrome. */
+enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str args);
+
+/* The ends that are still due, and the flows. */
+enum marey_status marey__chrome_ends(struct marey_chrome *chrome);
+enum marey_status marey__chrome_flows(struct marey_chrome *chrome);
+
+/* Whether a record that was set aside can be written again; else it is counted. */
+bool marey__chrome_can_write(const struct marey_quarantined *quarantined);
+
+/* Hands `out` on if it holds at least `least` bytes. */
+enum marey_status marey__chrome_flush(struct marey_chrome *chrome, size_t least);
+
+/* chrome_head.c */
+enum marey_status marey__chrome_head(struct marey_chrome *chrome);
+enum marey_status marey__chrome_tail(struct marey_chrome *chrome);
+
+/* chrome_value.c. Adds JSON text that came from a file. Text that strict readers refuse is
+ * mended: numbers that are none become null, raw control characters and wrong escapes are
+ * escaped, invalid UTF-8 becomes U+FFFD. All other text stays as it is, byte by byte. */
+void marey__chrome_add_value(struct marey_textbuf *out, struct marey_str json);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * chrome_head.c - what stands around the records.
+ *
+ *     {
+ *       "schemaVersion": 1, ...            members in their order, but for traceName
+ *       "mareyLeftOut": {"unknown_ph": 2}, only if something could not be written
+ *       "traceEvents": [
+ *       metadata records, records, flows
+ *       ],
+ *       "traceName": "..."
+ *     }
+ *
+ * Nothing is added to a file that lacks a member: what is read back is what was read.
+ */
+#include "export/chrome.h"
+
+#include "base/error.h"
+#include "base/json.h"
+
+#define LAST_MEMBER "traceName"
+
+/* ---- members ---- */
+
+/* A value that is no JSON becomes a string: it keeps its text, and the file stays whole. */
+static void add_value(struct marey_textbuf *out, struct marey_str text)
+{
+    struct marey_json json = marey__json(text);
+    marey__json_skip(&json);
+    if (!json.failed && marey__json_peek(&json) == '\0')
+        marey__chrome_add_value(out, text);
+    else
+        marey__text_add_json(out, text);
+}
+
+static bool is_last_member(const struct marey_chrome *chrome, const struct marey_meta *meta,
+                           bool is_final)
+{
+    return is_final &&
+           marey__str_is_c(marey_trace_string(chrome->trace, meta->key_id), LAST_MEMBER);
+}
+
+static void add_member(struct marey_chrome *chrome, const struct marey_meta *meta)
+{
+    marey__text_add_c(&chrome->out, "  ");
+    marey__text_add_json(&chrome->out, marey_trace_string(chrome->trace, meta->key_id));
+    marey__text_add_c(&chrome->out, ": ");
+    add_value(&chrome->out, marey_trace_string(chrome->trace, meta->json_id));
+}
+
+/* ---- what is left out ---- */
+
+/* Records that are counted in the ledger and held nowhere. */
+static const char *const unheld_reasons[] = {"unmatched_end", "other_phase"};
+
+static bool is_unheld(const char *reason)
+{
+    for (size_t i = 0; i < sizeof unheld_reasons / sizeof unheld_reasons[0]; i++)
+        if (strcmp(reason, unheld_reasons[i]) == 0)
+            return true;
+    return false;
+}
+
+static uint64_t left_out_of(const struct marey_chrome *chrome, const struct marey_ledger_row *row)
+{
+    if (is_unheld(row->reason))
+        return row->count;
+    if (row->map != MAREY_LEDGER_QUARANTINED)
+        return 0;
+    uint64_t n = row->count;
+    for (size_t i = 0; i < chrome->n_quarantined; i++)
+        n -= n > 0 && strcmp(chrome->quarantined[i].reason, row->reason) == 0 &&
+             marey__chrome_can_write(&chrome->quarantined[i]);
+    return n;
+}
+
+static enum marey_status add_left_out(struct marey_chrome *chrome)
+{
+    struct marey_ledger ledger;
+    MAREY_TRY(marey_trace_ledger(chrome->trace, &ledger, chrome->err));
+    bool is_first = true;
+    for (size_t i = 0; i < ledger.n_rows; i++) {
+        const uint64_t n = left_out_of(chrome, &ledger.rows[i]);
+        if (n == 0)
+            continue;
+        marey__text_add_format(&chrome->out, "%s\"%s\": ",
+                               is_first ? "  \"mareyLeftOut\": {" : ", ", ledger.rows[i].reason);
+        marey__text_add_u64(&chrome->out, n);
+        is_first = false;
+    }
+    marey__text_add_c(&chrome->out, is_first ? "" : "},\n");
+    return MAREY_OK;
+}
+
+/* ---- metadata records ---- */
+
+static void add_id(struct marey_chrome *chrome, const char *key, uint32_t string_id)
+{
+    const struct marey_str text = marey_trace_string(chrome->trace, string_id);
+    if (text.ptr == NULL)
+        return;
+    marey__text_add_c(&chrome->out, key);
+    marey__chrome_add_id(&chrome->out, text);
+}
+
+static void add_meta_record(struct marey_chrome *chrome, const struct marey_meta_record *record)
+{
+    struct marey_textbuf *out = &chrome->out;
+    marey__text_add_c(out, chrome->is_first ? "  {\n    " : ",\n  {\n    ");
+    chrome->is_first = false;
+    const struct marey_chrome_piece name = marey__chrome_name(chrome, record->name_id);
+    marey__text_add(out, name.ptr, name.len);
+    marey__text_add_c(out, "\"ph\": \"M\"");
+    if (record->ts_ns != MAREY_UNKNOWN) {
+        marey__text_add_c(out, ", \"ts\": ");
+        marey__text_add_us(out, (int64_t)((uint64_t)record->ts_ns - (uint64_t)chrome->base_ns));
+    }
+    add_id(chrome, ", \"pid\": ", record->process_id);
+    add_id(chrome, ", \"tid\": ", record->thread_id);
+    const struct marey_str args = marey_trace_string(chrome->trace, record->args_id);
+    if (args.ptr != NULL) {
+        marey__text_add_c(out, ",\n    \"args\": ");
+        add_value(out, args);
+    }
+    marey__text_add_c(out, "\n  }");
+}
+
+/* ---- head and tail ---- */
+
+enum marey_status marey__chrome_head(struct marey_chrome *chrome)
+{
+    size_t n_metas = 0;
+    const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n_metas);
+    marey__text_add_c(&chrome->out, "{\n");
+    for (size_t i = 0; i < n_metas; i++) {
+        if (is_last_member(chrome, &meta[i], i + 1 == n_metas))
+            continue;
+        add_member(chrome, &meta[i]);
+        marey__text_add_c(&chrome->out, ",\n");
+    }
+    MAREY_TRY(add_left_out(chrome));
+    marey__text_add_c(&chrome->out, "  \"traceEvents\": [\n");
+
+    size_t n_records = 0;
+    const struct marey_meta_record *record = marey_trace_meta_records(chrome->trace, &n_records);
+    chrome->is_first = true;
+    for (size_t i = 0; i < n_records; i++)
+        add_meta_record(chrome, &record[i]);
+    return marey__chrome_flush(chrome, 0);
+}
+
+enum marey_status marey__chrome_tail(struct marey_chrome *chrome)
+{
+    size_t n_metas = 0;
+    const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n_metas);
+    marey__text_add_c(&chrome->out, "\n  ]");
+    if (n_metas > 0 && is_last_member(chrome, &meta[n_metas - 1], true)) {
+        marey__text_add_c(&chrome->out, ",\n");
+        add_member(chrome, &meta[n_metas - 1]);
+    }
+    marey__text_add_c(&chrome->out, "\n}\n");
+    return marey__chrome_flush(chrome, 0);
+}

@@ -1,0 +1,154 @@
+/*
+ * chrome_piece.c - what repeats from record to record, escaped once.
+ *
+ *     {                                                    <- category piece, from here
+ *       "ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 7,
+ *       ------------------------->  <- name piece ---->  <- track piece, to here
+ *       "ts": 12.345, "dur": 1.000,
+ */
+#include "export/chrome.h"
+
+static const char *const phase_of[MAREY_CHROME_N_WHATS] = {
+    [MAREY_CHROME_SLICE] = "X",       [MAREY_CHROME_BEGIN] = "B",
+    [MAREY_CHROME_INSTANT] = "i",     [MAREY_CHROME_COUNTER] = "C",
+    [MAREY_CHROME_ASYNC_BEGIN] = "b", [MAREY_CHROME_ASYNC_END] = "e",
+    [MAREY_CHROME_QUARANTINED] = "X", [MAREY_CHROME_END] = "E",
+    [MAREY_CHROME_FLOW] = "",
+};
+
+/* Keeps what `scratch` holds as a piece. */
+static struct marey_chrome_piece keep(struct marey_chrome *chrome)
+{
+    struct marey_textbuf *scratch = &chrome->scratch;
+    const size_t len = scratch->len;
+    size_t padded = 0;
+    char *kept = NULL;
+    if (!marey__text_failed(scratch) && marey__size_add(len, MAREY_PIECE_PAD, &padded))
+        kept = marey__arena_take_bytes(&chrome->arena, padded);
+    if (kept == NULL) {
+        static const char nothing[MAREY_PIECE_PAD];
+        chrome->out.failed = true;
+        return (struct marey_chrome_piece){nothing, 0};
+    }
+    if (len > 0)
+        memcpy(kept, scratch->ptr, len);
+    memset(kept + len, 0, MAREY_PIECE_PAD);
+    return (struct marey_chrome_piece){kept, len};
+}
+
+static struct marey_str text_of(const struct marey_chrome *chrome, uint32_t string_id)
+{
+    return marey_trace_string(chrome->trace, string_id);
+}
+
+struct marey_chrome_piece marey__chrome_name(struct marey_chrome *chrome, uint32_t name_id)
+{
+    if (name_id >= chrome->n_strings) /* MAREY_NONE: it has no name */
+        return (struct marey_chrome_piece){"", 0};
+    struct marey_chrome_piece *piece = &chrome->name[name_id];
+    if (piece->ptr == NULL) {
+        marey__text_reset(&chrome->scratch);
+        marey__text_add_c(&chrome->scratch, "\"name\": ");
+        marey__text_add_json(&chrome->scratch, text_of(chrome, name_id));
+        marey__text_add_c(&chrome->scratch, ", ");
+        *piece = keep(chrome);
+    }
+    return *piece;
+}
+
+struct marey_chrome_piece marey__chrome_category(struct marey_chrome *chrome,
+                                                 enum marey_chrome_what what, uint8_t cat_id)
+{
+    struct marey_chrome_piece *piece = &chrome->category[what][cat_id];
+    if (piece->ptr == NULL) {
+        const struct marey_str text = text_of(chrome, chrome->categories[cat_id].name_id);
+        marey__text_reset(&chrome->scratch);
+        marey__text_add_format(&chrome->scratch, "  {\n    \"ph\": \"%s\", ", phase_of[what]);
+        if (text.ptr != NULL) {
+            marey__text_add_c(&chrome->scratch, "\"cat\": ");
+            marey__text_add_json(&chrome->scratch, text);
+            marey__text_add_c(&chrome->scratch, ", ");
+        }
+        *piece = keep(chrome);
+    }
+    return *piece;
+}
+
+/* A number stays one if its text is how JSON writes an integer. */
+void marey__chrome_add_id(struct marey_textbuf *out, struct marey_str text)
+{
+    const size_t sign = text.len > 0 && text.ptr[0] == '-';
+    bool is_integer = text.len > sign && text.len < 32 &&
+                      (text.ptr[sign] != '0' || text.len == sign + 1);
+    for (size_t i = sign; i < text.len && is_integer; i++)
+        is_integer = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+    if (is_integer)
+        marey__text_add_str(out, text);
+    else
+        marey__text_add_json(out, text);
+}
+
+static void add_track(struct marey_chrome *chrome, uint32_t track_idx, const char *end)
+{
+    struct marey_textbuf *scratch = &chrome->scratch;
+    marey__text_reset(scratch);
+    if (track_idx < chrome->n_tracks) {
+        const struct marey_str process = text_of(chrome, chrome->tracks[track_idx].process_id);
+        const struct marey_str thread = text_of(chrome, chrome->tracks[track_idx].thread_id);
+        if (process.ptr != NULL) {
+            marey__text_add_c(scratch, "\"pid\": ");
+            marey__chrome_add_id(scratch, process);
+            marey__text_add_c(scratch, thread.ptr != NULL ? ", " : ",");
+        }
+        if (thread.ptr != NULL) {
+            marey__text_add_c(scratch, "\"tid\": ");
+            marey__chrome_add_id(scratch, thread);
+            marey__text_add_c(scratch, ",");
+        }
+    }
+    marey__text_add_c(scratch, end);
+}
+
+struct marey_chrome_piece marey__chrome_track(struct marey_chrome *chrome, uint32_t track_idx)
+{
+    const uint32_t at = track_idx < chrome->n_tracks ? track_idx : (uint32_t)chrome->n_tracks;
+    if (chrome->track[at].ptr == NULL) {
+        add_track(chrome, track_idx, "\n    ");
+        chrome->track[at] = keep(chrome);
+    }
+    return chrome->track[at];
+}
+
+struct marey_chrome_piece marey__chrome_flow_track(struct marey_chrome *chrome,
+                                                   uint32_t track_idx)
+{
+    if (chrome->flow_track[track_idx].ptr == NULL) {
+        add_track(chrome, track_idx, " \"ts\": ");
+        chrome->flow_track[track_idx] = keep(chrome);
+    }
+    return chrome->flow_track[track_idx];
+}
+
+struct marey_chrome_piece marey__chrome_label(struct marey_chrome *chrome, uint8_t label_idx)
+{
+    struct marey_chrome_piece *piece = &chrome->label[label_idx];
+    if (piece->ptr == NULL) {
+        const struct marey_flow_label *label = &chrome->labels[label_idx];
+        const struct marey_str category = text_of(chrome, label->cat_name_id);
+        const struct marey_str name = text_of(chrome, label->name_id);
+        struct marey_textbuf *scratch = &chrome->scratch;
+        marey__text_reset(scratch);
+        marey__text_add_c(scratch, category.ptr != NULL || name.ptr != NULL ? ",\n    " : "");
+        if (category.ptr != NULL) {
+            marey__text_add_c(scratch, "\"cat\": ");
+            marey__text_add_json(scratch, category);
+            marey__text_add_c(scratch, name.ptr != NULL ? ", " : "");
+        }
+        if (name.ptr != NULL) {
+            marey__text_add_c(scratch, "\"name\": ");
+            marey__text_add_json(scratch, name);
+        }
+        *piece = keep(chrome);
+    }
+    return *piece;
+}
