@@ -262,6 +262,19 @@ static enum marey_status add_up(struct marey_averages_work *work)
     return work->options.percentiles ? marey__averages_rank(work) : MAREY_OK;
 }
 
+static struct marey_totals known_totals(const struct marey_totals *sums)
+{
+    return (struct marey_totals){
+        .host_self_ns = known_sum(sums->host_self_ns),
+        .python_self_ns = known_sum(sums->python_self_ns),
+        .device_sum_ns = known_sum(sums->device_sum_ns),
+        .device_busy_ns = known_sum(sums->device_busy_ns),
+        .unowned_ns = known_sum(sums->unowned_ns),
+        .overhead_ns = known_sum(sums->overhead_ns),
+        .n_devices = sums->n_devices,
+    };
+}
+
 /* ---- public ------------------------------------------------------------------ */
 
 enum marey_status marey_averages_new(struct marey_trace *trace,
@@ -288,7 +301,7 @@ enum marey_status marey_averages_new(struct marey_trace *trace,
     if (status != MAREY_OK)
         goto done;
 
-    made->totals = work.totals;
+    made->totals = known_totals(&work.totals);
     made->strings = work.strings;
     work.strings = (struct marey_own_strings){0};
     *averages = made;

@@ -230,7 +230,8 @@ static void add_owned(struct marey_averages_work *work, const struct marey_links
         if (dur_ns != MAREY_UNKNOWN)
             owned_ns = marey__ns_add(owned_ns, dur_ns);
     }
-    work->totals.unowned_ns = work->totals.device_sum_ns - owned_ns;
+    const int64_t sum_ns = work->totals.device_sum_ns;
+    work->totals.unowned_ns = sum_ns == INT64_MAX ? sum_ns : sum_ns - owned_ns;
 }
 
 static enum marey_status add_owners(struct marey_averages_work *work)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "trace/build.h"
+#include "trace/columns.h"
 
 /* Room for one more element; on failure the builder is marked and false returned. */
 #define ROOM(builder, array)                                                                       \
@@ -185,63 +186,20 @@ uint32_t marey__builder_track(struct marey_builder *builder, const struct marey_
     return *place;
 }
 
-static bool grow_column(struct marey_builder *builder, void **column, size_t old_capacity,
-                        size_t capacity, size_t size_bytes)
+static bool grow(struct marey_builder *builder, struct marey_columns columns)
 {
-    void *grown =
-        marey__realloc(&builder->alloc, *column, old_capacity, capacity, size_bytes);
-    if (grown != NULL)
-        *column = grown;
-    return grown != NULL;
+    if (!marey__columns_grow(&builder->alloc, &columns))
+        builder->failed = true;
+    return !builder->failed;
 }
 
-/* Columns of one table have one capacity. Where a later column cannot grow, the earlier
- * ones are cut back, so that their true size stays known. */
-struct column {
-    void **at;
-    size_t size_bytes;
-};
-
-static bool grow_columns(struct marey_builder *builder, const struct column *columns, size_t n,
-                         size_t *capacity)
-{
-    const size_t grown = *capacity == 0 ? 256 : *capacity * 2;
-    size_t done = 0;
-    while (done < n && grow_column(builder, columns[done].at, *capacity, grown,
-                                   columns[done].size_bytes))
-        done++;
-    if (done == n) {
-        *capacity = grown;
-        return true;
-    }
-    builder->failed = true;
-    while (done-- > 0) {
-        if (*capacity == 0) {
-            marey__dealloc(&builder->alloc, *columns[done].at, grown, columns[done].size_bytes);
-            *columns[done].at = NULL;
-        } else {
-            (void)grow_column(builder, columns[done].at, grown, *capacity,
-                              columns[done].size_bytes);
-        }
-    }
-    return false;
-}
-
-static bool slice_room(struct marey_builder *builder)
+/* Room for one more row of a table; on failure the builder is marked and false returned. */
+static inline bool slice_room(struct marey_builder *builder)
 {
     struct marey_slice_columns *slices = &builder->trace->slices;
     if (builder->failed || slices->n < slices->capacity)
         return !builder->failed;
-    const struct column columns[] = {
-        {(void **)&slices->start_ns, sizeof *slices->start_ns},
-        {(void **)&slices->dur_ns, sizeof *slices->dur_ns},
-        {(void **)&slices->offset, sizeof *slices->offset},
-        {(void **)&slices->name_id, sizeof *slices->name_id},
-        {(void **)&slices->parent_idx, sizeof *slices->parent_idx},
-        {(void **)&slices->cat_id, sizeof *slices->cat_id},
-        {(void **)&slices->flags, sizeof *slices->flags},
-    };
-    return grow_columns(builder, columns, sizeof columns / sizeof columns[0], &slices->capacity);
+    return grow(builder, marey__columns_of_slices(slices));
 }
 
 static bool link_room(struct marey_builder *builder)
@@ -249,26 +207,14 @@ static bool link_room(struct marey_builder *builder)
     struct marey_link_columns *links = &builder->trace->links;
     if (builder->failed || links->n < links->capacity)
         return !builder->failed;
-    const struct column columns[] = {
-        {(void **)&links->slice_idx, sizeof *links->slice_idx},
-        {(void **)&links->correlation, sizeof *links->correlation},
-    };
-    return grow_columns(builder, columns, sizeof columns / sizeof columns[0], &links->capacity);
+    return grow(builder, marey__columns_of_links(links));
 }
 
 static bool point_room(struct marey_builder *builder, struct marey_point_columns *points)
 {
     if (builder->failed || points->n < points->capacity)
         return !builder->failed;
-    const struct column columns[] = {
-        {(void **)&points->ts_ns, sizeof *points->ts_ns},
-        {(void **)&points->offset, sizeof *points->offset},
-        {(void **)&points->track_idx, sizeof *points->track_idx},
-        {(void **)&points->name_id, sizeof *points->name_id},
-        {(void **)&points->cat_id, sizeof *points->cat_id},
-        {(void **)&points->scope, sizeof *points->scope},
-    };
-    return grow_columns(builder, columns, sizeof columns / sizeof columns[0], &points->capacity);
+    return grow(builder, marey__columns_of_points(points));
 }
 
 static bool flow_room(struct marey_builder *builder)
@@ -276,14 +222,7 @@ static bool flow_room(struct marey_builder *builder)
     struct marey_flow_columns *flows = &builder->trace->flows;
     if (builder->failed || flows->n < flows->capacity)
         return !builder->failed;
-    const struct column columns[] = {
-        {(void **)&flows->ts_ns, sizeof *flows->ts_ns},
-        {(void **)&flows->id, sizeof *flows->id},
-        {(void **)&flows->track_idx, sizeof *flows->track_idx},
-        {(void **)&flows->label_idx, sizeof *flows->label_idx},
-        {(void **)&flows->phase, sizeof *flows->phase},
-    };
-    return grow_columns(builder, columns, sizeof columns / sizeof columns[0], &flows->capacity);
+    return grow(builder, marey__columns_of_flows(flows));
 }
 
 static void put_slice(struct marey_builder *builder, const struct marey_new_slice *slice,

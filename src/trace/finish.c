@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "trace/build.h"
+#include "trace/columns.h"
 #include "trace/rows.h"
 
 /* ---- absolute times ------------------------------------------------------------ */
@@ -144,51 +145,14 @@ static void note_emptiness(struct marey_trace *trace)
 
 /* ---- giving back what the doubling took too much ------------------------------------------- */
 
-static void shrink(const struct marey_alloc *alloc, void **column, size_t capacity, size_t n,
-                   size_t size_bytes)
+static void shrink(struct marey_trace *trace)
 {
-    void *smaller = marey__realloc(alloc, *column, capacity, n, size_bytes);
-    if (smaller != NULL)
-        *column = smaller;
-}
-
-static void shrink_slices(struct marey_trace *trace)
-{
-    struct marey_slice_columns *slices = &trace->slices;
-    const size_t from = slices->capacity;
-    const size_t to = slices->n;
-    if (from == 0 || to == 0)
-        return;
-    shrink(&trace->alloc, (void **)&slices->start_ns, from, to, sizeof *slices->start_ns);
-    shrink(&trace->alloc, (void **)&slices->dur_ns, from, to, sizeof *slices->dur_ns);
-    shrink(&trace->alloc, (void **)&slices->offset, from, to, sizeof *slices->offset);
-    shrink(&trace->alloc, (void **)&slices->name_id, from, to, sizeof *slices->name_id);
-    shrink(&trace->alloc, (void **)&slices->parent_idx, from, to, sizeof *slices->parent_idx);
-    shrink(&trace->alloc, (void **)&slices->cat_id, from, to, sizeof *slices->cat_id);
-    shrink(&trace->alloc, (void **)&slices->flags, from, to, sizeof *slices->flags);
-    slices->capacity = to;
-}
-
-static void shrink_rest(struct marey_trace *trace)
-{
-    struct marey_link_columns *links = &trace->links;
-    struct marey_flow_columns *flows = &trace->flows;
-    if (links->n > 0) {
-        const size_t from = links->capacity;
-        shrink(&trace->alloc, (void **)&links->slice_idx, from, links->n, sizeof *links->slice_idx);
-        shrink(&trace->alloc, (void **)&links->correlation, from, links->n,
-               sizeof *links->correlation);
-        links->capacity = links->n;
-    }
-    if (flows->n > 0) {
-        const size_t from = flows->capacity;
-        shrink(&trace->alloc, (void **)&flows->ts_ns, from, flows->n, sizeof *flows->ts_ns);
-        shrink(&trace->alloc, (void **)&flows->id, from, flows->n, sizeof *flows->id);
-        shrink(&trace->alloc, (void **)&flows->track_idx, from, flows->n, sizeof *flows->track_idx);
-        shrink(&trace->alloc, (void **)&flows->label_idx, from, flows->n, sizeof *flows->label_idx);
-        shrink(&trace->alloc, (void **)&flows->phase, from, flows->n, sizeof *flows->phase);
-        flows->capacity = flows->n;
-    }
+    const struct marey_columns slices = marey__columns_of_slices(&trace->slices);
+    const struct marey_columns links = marey__columns_of_links(&trace->links);
+    const struct marey_columns flows = marey__columns_of_flows(&trace->flows);
+    marey__columns_shrink(&trace->alloc, &slices, trace->slices.n);
+    marey__columns_shrink(&trace->alloc, &links, trace->links.n);
+    marey__columns_shrink(&trace->alloc, &flows, trace->flows.n);
 }
 
 static bool order_rows(struct marey_builder *builder)
@@ -229,8 +193,7 @@ enum marey_status marey__builder_finish(struct marey_builder *builder,
 
     note_crossings(made);
     note_emptiness(made);
-    shrink_slices(made);
-    shrink_rest(made);
+    shrink(made);
     builder->trace = NULL;
     *trace = made;
     return MAREY_OK;

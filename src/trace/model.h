@@ -20,6 +20,7 @@
 #include "trace/ledger.h"
 
 #define MAREY_N_CATEGORIES 256
+#define MAREY_MOST_COLUMNS 7
 
 /* Texts found by one decoding; their ids begin at first_id. */
 struct marey_late_strings {
@@ -30,6 +31,7 @@ struct marey_late_strings {
 struct marey_slice_columns {
     size_t n;
     size_t capacity;
+    size_t held[7]; /* elements of each block; see columns.h */
     int64_t *start_ns;
     int64_t *dur_ns;
     uint64_t *offset;
@@ -42,6 +44,7 @@ struct marey_slice_columns {
 struct marey_link_columns {
     size_t n;
     size_t capacity;
+    size_t held[2]; /* elements of each block; see columns.h */
     uint32_t *slice_idx;
     uint64_t *correlation;
 };
@@ -49,6 +52,7 @@ struct marey_link_columns {
 struct marey_point_columns {
     size_t n;
     size_t capacity;
+    size_t held[6]; /* elements of each block; see columns.h */
     int64_t *ts_ns;
     uint32_t *track_idx;
     uint32_t *name_id;
@@ -60,6 +64,7 @@ struct marey_point_columns {
 struct marey_flow_columns {
     size_t n;
     size_t capacity;
+    size_t held[5]; /* elements of each block; see columns.h */
     int64_t *ts_ns;
     uint64_t *id;
     uint32_t *track_idx;

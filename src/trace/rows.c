@@ -125,6 +125,21 @@ static int compare_u64(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
+/* Slices of one interval, rank and name: what still tells them apart goes before their
+ * place in the file, so that equal places in the order hold equal slices (law 6). */
+static int compare_alike(const struct marey_trace *trace, uint32_t a, uint32_t b)
+{
+    const struct marey_slice_columns *slices = &trace->slices;
+    if ((slices->dur_ns[a] == MAREY_UNKNOWN) != (slices->dur_ns[b] == MAREY_UNKNOWN))
+        return slices->dur_ns[a] == MAREY_UNKNOWN ? 1 : -1;
+    const struct marey_category *x = &trace->category[slices->cat_id[a]];
+    const struct marey_category *y = &trace->category[slices->cat_id[b]];
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    const int category = compare_names(trace, x->name_id, y->name_id);
+    return category != 0 ? category : compare_u64(slices->offset[a], slices->offset[b]);
+}
+
 static int compare_slices(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct slice_order *order = ctx;
@@ -140,7 +155,7 @@ static int compare_slices(const void *ctx, uint32_t a, uint32_t b)
     if (rank != 0)
         return rank;
     const int name = compare_names(order->trace, slices->name_id[a], slices->name_id[b]);
-    return name != 0 ? name : compare_u64(slices->offset[a], slices->offset[b]);
+    return name != 0 ? name : compare_alike(order->trace, a, b);
 }
 
 /* Rows come with the place of their link; the order of slices becomes that of links. */

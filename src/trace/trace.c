@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "trace/columns.h"
 #include "trace/model.h"
 
 struct marey_trace *marey__trace_new(const struct marey_alloc *alloc)
@@ -21,37 +22,15 @@ struct marey_trace *marey__trace_new(const struct marey_alloc *alloc)
     return trace;
 }
 
-static void release_slices(const struct marey_alloc *alloc, struct marey_slice_columns *columns)
+static void release_tables(struct marey_trace *trace)
 {
-    const size_t n = columns->capacity;
-    marey__dealloc(alloc, columns->start_ns, n, sizeof *columns->start_ns);
-    marey__dealloc(alloc, columns->dur_ns, n, sizeof *columns->dur_ns);
-    marey__dealloc(alloc, columns->offset, n, sizeof *columns->offset);
-    marey__dealloc(alloc, columns->name_id, n, sizeof *columns->name_id);
-    marey__dealloc(alloc, columns->parent_idx, n, sizeof *columns->parent_idx);
-    marey__dealloc(alloc, columns->cat_id, n, sizeof *columns->cat_id);
-    marey__dealloc(alloc, columns->flags, n, sizeof *columns->flags);
-}
-
-static void release_points(const struct marey_alloc *alloc, struct marey_point_columns *columns)
-{
-    const size_t n = columns->capacity;
-    marey__dealloc(alloc, columns->ts_ns, n, sizeof *columns->ts_ns);
-    marey__dealloc(alloc, columns->track_idx, n, sizeof *columns->track_idx);
-    marey__dealloc(alloc, columns->name_id, n, sizeof *columns->name_id);
-    marey__dealloc(alloc, columns->cat_id, n, sizeof *columns->cat_id);
-    marey__dealloc(alloc, columns->scope, n, sizeof *columns->scope);
-    marey__dealloc(alloc, columns->offset, n, sizeof *columns->offset);
-}
-
-static void release_flows(const struct marey_alloc *alloc, struct marey_flow_columns *columns)
-{
-    const size_t n = columns->capacity;
-    marey__dealloc(alloc, columns->ts_ns, n, sizeof *columns->ts_ns);
-    marey__dealloc(alloc, columns->id, n, sizeof *columns->id);
-    marey__dealloc(alloc, columns->track_idx, n, sizeof *columns->track_idx);
-    marey__dealloc(alloc, columns->label_idx, n, sizeof *columns->label_idx);
-    marey__dealloc(alloc, columns->phase, n, sizeof *columns->phase);
+    const struct marey_columns tables[] = {
+        marey__columns_of_slices(&trace->slices),    marey__columns_of_links(&trace->links),
+        marey__columns_of_points(&trace->instants),  marey__columns_of_points(&trace->counters),
+        marey__columns_of_flows(&trace->flows),
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        marey__columns_release(&trace->alloc, &tables[i]);
 }
 
 static void release_lazy(struct marey_trace *trace)
@@ -79,14 +58,7 @@ void marey_trace_free(struct marey_trace *trace)
     if (trace->provider.release != NULL)
         trace->provider.release(trace->provider.ctx);
     release_lazy(trace);
-    release_slices(&alloc, &trace->slices);
-    marey__dealloc(&alloc, trace->links.slice_idx, trace->links.capacity,
-                   sizeof *trace->links.slice_idx);
-    marey__dealloc(&alloc, trace->links.correlation, trace->links.capacity,
-                   sizeof *trace->links.correlation);
-    release_points(&alloc, &trace->instants);
-    release_points(&alloc, &trace->counters);
-    release_flows(&alloc, &trace->flows);
+    release_tables(trace);
 #define RELEASE_ARRAY(array)                                                                       \
     marey__dealloc(&alloc, trace->array.at, trace->array.capacity, sizeof *trace->array.at)
     RELEASE_ARRAY(tracks);

@@ -41,10 +41,9 @@ static bool refuses(struct alloc_fail *state)
     return is_hit;
 }
 
-static void *allocate(void *ctx, size_t size_bytes)
+static void *make_block(struct alloc_fail *state, size_t size_bytes)
 {
-    struct alloc_fail *state = ctx;
-    if (size_bytes > SIZE_MAX - sizeof(struct head) || refuses(state))
+    if (size_bytes > SIZE_MAX - sizeof(struct head))
         return NULL;
     struct head *head = malloc(sizeof *head + size_bytes);
     if (head == NULL)
@@ -56,6 +55,12 @@ static void *allocate(void *ctx, size_t size_bytes)
     if (state->bytes_live > state->bytes_peak)
         state->bytes_peak = state->bytes_live;
     return head + 1;
+}
+
+static void *allocate(void *ctx, size_t size_bytes)
+{
+    struct alloc_fail *state = ctx;
+    return refuses(state) ? NULL : make_block(state, size_bytes);
 }
 
 static void release(void *ctx, void *ptr, size_t size_bytes)
@@ -72,13 +77,17 @@ static void release(void *ctx, void *ptr, size_t size_bytes)
 
 static void *reallocate(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes)
 {
+    struct alloc_fail *state = ctx;
     if (ptr == NULL)
         return allocate(ctx, new_bytes);
     (void)head_of(ptr, old_bytes);
-    void *moved = allocate(ctx, new_bytes);
+    const bool is_request = new_bytes > old_bytes;
+    if (is_request ? refuses(state) : state->keeps_shrunk)
+        return NULL;
+    void *moved = make_block(state, new_bytes);
     if (moved == NULL)
         return NULL;
-    memcpy(moved, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);
+    memcpy(moved, ptr, is_request ? old_bytes : new_bytes);
     release(ctx, ptr, old_bytes);
     return moved;
 }

@@ -20,6 +20,8 @@
 struct alloc_fail {
     uint64_t fail_at;  /* the n-th request fails, from 1; 0: none does */
     bool fail_after;   /* so do all later ones */
+    bool keeps_shrunk; /* refuses to make a block smaller, which nobody may need; that is
+                        * no request of the count */
     uint64_t n_requests;
     uint64_t n_failed;
     uint64_t n_live;   /* blocks */
