@@ -17,6 +17,9 @@ GOOD = {
     '#define MAREY_VERSION_PATCH 3\n#define MAREY_VERSION_STRING "1.2.3"\n',
     "tests/lint/layers.txt": "base:\ntrace: base\n",
     "tests/lint/size_exceptions.txt": "",
+    "tests/unit/meson.build": "  'base': [core],\n  'base': ['text'],\n",
+    "tests/unit/base/test_text.c": "int a;\n",
+    "tests/fuzz/meson.build": "fuzz_targets = ['import']\n",
     "src/base/text.h": '#include "marey/base.h"\n',
     "src/trace/trace.c": '#include "base/text.h"\n/* free() */ int x(void) { return y.free(1); }\n',
     "cli/main.c": '#include "marey/base.h"\n#include "own.h"\n',
@@ -36,6 +39,8 @@ FAULTS = (
     ("size", "src/trace/trace.c", LONG_BODY, "'f' has 61 lines"),
     ("size", "src/trace/trace.c", "int a;\n" * 1001, "1001 lines"),
     ("size", "tests/lint/size_exceptions.txt", "src/a.c:f why\n", "needs no exception"),
+    ("tests", "tests/unit/base/test_other.c", "int a;\n", "no row"),
+    ("tests", "tests/fuzz/fuzz_other.c", "int a;\n", "no row"),
     ("version", "meson.build", "project('marey', 'c',\n  version: '1.2.4',\n", "1.2.4"),
 )
 
