@@ -17,6 +17,7 @@
 #define MAREY_TESTS_MAKE_TRACE_H
 
 #include "marey/trace.h"
+#include "support/make_random.h"
 #include "trace/builder.h"
 
 /* The args of a record, as a file would give them. */
@@ -80,12 +81,5 @@ enum marey_status make_trace_finish(struct make_trace *make, struct marey_trace 
 
 /* The slice of that name that starts then; fails the case if there is none. */
 uint32_t made_slice(const struct marey_trace *trace, const char *name, int64_t start_ns);
-
-/* Numbers that look random and are the same for the same seed (splitmix64). */
-uint64_t make_random(uint64_t *state);
-uint64_t make_random_below(uint64_t *state, uint64_t n);
-
-/* The seed of a random test: MAREY_TEST_SEED, else a fixed one. Printed. */
-uint64_t make_seed(const char *test);
 
 #endif
