@@ -36,10 +36,20 @@ struct info_source {
     struct info_producer producer;
 };
 
-struct info_count {
+/* A category and what has it. */
+struct info_category {
+    struct marey_str name; /* {NULL, 0} for records without one */
+    enum marey_kind kind;
     uint64_t n_slices;
     uint64_t n_instants;
     uint64_t n_counters;
+};
+
+/* Arrows of one category and name. */
+struct info_flow {
+    struct marey_str category;
+    struct marey_str name;
+    uint64_t n_ends;
 };
 
 /* Borrows from the trace. */
@@ -49,13 +59,13 @@ struct info {
     size_t n_sources;
     const struct marey_track *tracks;
     size_t n_tracks;
-    const struct marey_category *categories;
+    struct info_category *categories; /* by kind, then name */
     size_t n_categories;
-    struct info_count *counts; /* [n_categories] */
-    uint64_t *n_label_flows;   /* [n of flow labels] */
-    uint64_t n_threads;
+    struct info_flow *flows; /* by category, then name */
+    size_t n_flows;
+    uint64_t n_threads; /* that have slices, as streams */
     uint64_t n_streams;
-    uint64_t n_devices; /* devices that have a stream here */
+    uint64_t n_devices; /* that have a stream here */
     int64_t start_ns;   /* of the earliest slice; MAREY_UNKNOWN if there is none */
     int64_t end_ns;
     struct marey_ledger ledger;

@@ -138,15 +138,18 @@ static void count_step(struct info_steps *steps, int64_t number, int64_t dur_ns)
     }
 }
 
-static void count_slices_of(struct info *info, const struct marey_track *track)
+/* Whether anything but the profiler's own span lies on the track. */
+static bool count_slices_of(struct info *info, const struct marey_track *track)
 {
     const struct marey_slices slices = marey_trace_slices(info->trace);
+    bool has_slices = false;
     struct info_steps *steps = &info->sources[track->source_idx].steps;
 
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
         const enum marey_kind kind = info->categories[slices.cat_id[i]].kind;
 
-        info->counts[slices.cat_id[i]].n_slices++;
+        info->categories[slices.cat_id[i]].n_slices++;
+        has_slices = has_slices || kind != MAREY_KIND_WINDOW;
         if (kind != MAREY_KIND_WINDOW && slices.dur_ns[i] != MAREY_UNKNOWN)
             widen_window(info, slices.start_ns[i], slices.start_ns[i] + slices.dur_ns[i]);
         if (track->kind != MAREY_TRACK_THREAD)
@@ -155,6 +158,7 @@ static void count_slices_of(struct info *info, const struct marey_track *track)
         if (number != MAREY_UNKNOWN)
             count_step(steps, number, slices.dur_ns[i]);
     }
+    return has_slices;
 }
 
 static void count_tracks(struct info *info)
@@ -164,10 +168,10 @@ static void count_tracks(struct info *info)
     for (size_t i = 0; i < info->n_tracks; i++) {
         const struct marey_track *track = &info->tracks[i];
 
-        count_slices_of(info, track);
+        const bool has_slices = count_slices_of(info, track);
         if (track->kind == MAREY_TRACK_THREAD)
-            info->n_threads++;
-        if (track->kind != MAREY_TRACK_STREAM)
+            info->n_threads += has_slices;
+        if (track->kind != MAREY_TRACK_STREAM || !has_slices)
             continue;
         info->n_streams++;
         /* Tracks are ordered by source, process and device. */
@@ -184,11 +188,11 @@ static void count_points(struct info *info)
     const struct marey_flows flows = marey_trace_flows(info->trace);
 
     for (size_t i = 0; i < instants.n; i++)
-        info->counts[instants.cat_id[i]].n_instants++;
+        info->categories[instants.cat_id[i]].n_instants++;
     for (size_t i = 0; i < counters.n; i++)
-        info->counts[counters.cat_id[i]].n_counters++;
+        info->categories[counters.cat_id[i]].n_counters++;
     for (size_t i = 0; i < flows.n; i++)
-        info->n_label_flows[flows.label_idx[i]]++;
+        info->flows[flows.label_idx[i]].n_ends++;
 }
 
 /* ---- sources ------------------------------------------------------------------------- */
@@ -206,20 +210,61 @@ static int64_t stored_bytes(const struct info *info, const struct marey_source *
     return bytes;
 }
 
+/* ---- lists in an order that the file's does not change (law 6) ------------------------------ */
+
+static int compare_strings(struct marey_str a, struct marey_str b)
+{
+    const size_t len = a.len < b.len ? a.len : b.len;
+    const int result = len > 0 ? memcmp(a.ptr, b.ptr, len) : 0;
+
+    return result ? result : (a.len > b.len) - (a.len < b.len);
+}
+
+static int compare_categories(const void *a_ptr, const void *b_ptr)
+{
+    const struct info_category *a = a_ptr;
+    const struct info_category *b = b_ptr;
+
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return compare_strings(a->name, b->name);
+}
+
+static int compare_flows(const void *a_ptr, const void *b_ptr)
+{
+    const struct info_flow *a = a_ptr;
+    const struct info_flow *b = b_ptr;
+    const int result = compare_strings(a->category, b->category);
+
+    return result ? result : compare_strings(a->name, b->name);
+}
+
+static void name_lists(struct info *info, const struct marey_category *categories,
+                       const struct marey_flow_label *labels)
+{
+    for (size_t i = 0; i < info->n_categories; i++) {
+        info->categories[i].name = marey_trace_string(info->trace, categories[i].name_id);
+        info->categories[i].kind = categories[i].kind;
+    }
+    for (size_t i = 0; i < info->n_flows; i++) {
+        info->flows[i].category = marey_trace_string(info->trace, labels[i].cat_name_id);
+        info->flows[i].name = marey_trace_string(info->trace, labels[i].name_id);
+    }
+}
+
 enum marey_status info_collect(struct marey_trace *trace, struct info *info,
                                struct marey_error *err)
 {
-    size_t n_labels = 0;
-
     *info = (struct info){.trace = trace, .start_ns = MAREY_UNKNOWN, .end_ns = MAREY_UNKNOWN};
     const struct marey_source *sources = marey_trace_sources(trace, &info->n_sources);
+    const struct marey_category *categories = marey_trace_categories(trace, &info->n_categories);
+    const struct marey_flow_label *labels = marey_trace_flow_labels(trace, &info->n_flows);
+
     info->tracks = marey_trace_tracks(trace, &info->n_tracks);
-    info->categories = marey_trace_categories(trace, &info->n_categories);
-    marey_trace_flow_labels(trace, &n_labels);
-    info->counts = calloc(info->n_categories + 1, sizeof *info->counts);
+    info->categories = calloc(info->n_categories + 1, sizeof *info->categories);
     info->sources = calloc(info->n_sources + 1, sizeof *info->sources);
-    info->n_label_flows = calloc(n_labels + 1, sizeof *info->n_label_flows);
-    if (!info->counts || !info->sources || !info->n_label_flows)
+    info->flows = calloc(info->n_flows + 1, sizeof *info->flows);
+    if (!info->categories || !info->sources || !info->flows)
         return MAREY_NOMEM;
 
     for (size_t i = 0; i < info->n_sources; i++) {
@@ -227,14 +272,19 @@ enum marey_status info_collect(struct marey_trace *trace, struct info *info,
         info->sources[i].stored_bytes = stored_bytes(info, &sources[i]);
         info->sources[i].producer = guess_producer(info, (uint32_t)i);
     }
+    name_lists(info, categories, labels);
     count_tracks(info);
     count_points(info);
+
+    /* From here on ids are no places in these lists any more. */
+    qsort(info->categories, info->n_categories, sizeof *info->categories, compare_categories);
+    qsort(info->flows, info->n_flows, sizeof *info->flows, compare_flows);
     return marey_trace_ledger(trace, &info->ledger, err);
 }
 
 void info_release(struct info *info)
 {
-    free(info->n_label_flows);
+    free(info->flows);
     free(info->sources);
-    free(info->counts);
+    free(info->categories);
 }

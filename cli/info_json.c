@@ -7,12 +7,18 @@
 #include "info.h"
 #include "json.h"
 
+/* null where the trace has no text. */
+static void add_view(struct text *text, struct marey_str view)
+{
+    if (view.ptr)
+        text_add_json_string(text, view);
+    else
+        text_add(text, "null");
+}
+
 static void add_string(struct text *text, const struct info *info, uint32_t string_id)
 {
-    if (string_id == MAREY_NONE)
-        text_add(text, "null");
-    else
-        text_add_json_string(text, marey_trace_string(info->trace, string_id));
+    add_view(text, marey_trace_string(info->trace, string_id));
 }
 
 static void add_literal(struct text *text, const char *literal)
@@ -185,34 +191,32 @@ static void add_categories(struct text *text, const struct info *info)
 {
     text_add(text, "  \"categories\": [");
     for (size_t i = 0; i < info->n_categories; i++) {
-        const struct info_count *count = &info->counts[i];
+        const struct info_category *category = &info->categories[i];
 
         start_element(text, i);
         text_add(text, "\"name\": ");
-        add_string(text, info, info->categories[i].name_id);
+        add_view(text, category->name);
         text_add(text, ", \"kind\": ");
-        add_literal(text, marey_kind_name(info->categories[i].kind));
+        add_literal(text, marey_kind_name(category->kind));
         text_add(text,
                  ", \"slices\": %" PRIu64 ", \"instants\": %" PRIu64 ", \"counters\": %" PRIu64 "}",
-                 count->n_slices, count->n_instants, count->n_counters);
+                 category->n_slices, category->n_instants, category->n_counters);
     }
     text_add(text, "\n  ],\n");
 }
 
 static void add_flows(struct text *text, const struct info *info)
 {
-    size_t n_labels = 0;
     size_t n_spans = 0;
-    const struct marey_flow_label *labels = marey_trace_flow_labels(info->trace, &n_labels);
 
     text_add(text, "  \"flows\": [");
-    for (size_t i = 0; i < n_labels; i++) {
+    for (size_t i = 0; i < info->n_flows; i++) {
         start_element(text, i);
         text_add(text, "\"category\": ");
-        add_string(text, info, labels[i].cat_name_id);
+        add_view(text, info->flows[i].category);
         text_add(text, ", \"name\": ");
-        add_string(text, info, labels[i].name_id);
-        text_add(text, ", \"ends\": %" PRIu64 "}", info->n_label_flows[i]);
+        add_view(text, info->flows[i].name);
+        text_add(text, ", \"ends\": %" PRIu64 "}", info->flows[i].n_ends);
     }
     marey_trace_async_spans(info->trace, &n_spans);
     text_add(text, "\n  ],\n  \"async_spans\": %zu,\n", n_spans);

@@ -23,6 +23,11 @@ static void end_line(struct text *text)
     text_add(text, "\n");
 }
 
+static void add_number(struct text *text, uint64_t n, const char *what)
+{
+    text_add(text, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+}
+
 static void add_string(struct text *text, const struct info *info, uint32_t string_id)
 {
     text_add_name(text, marey_trace_string(info->trace, string_id));
@@ -208,9 +213,10 @@ static void add_track(struct text *text, const struct info *info, const struct m
         text_add(text, " of device ");
         text_add_json_number(text, track->device);
     }
-    text_add(text, ": %" PRIu32 " slices", track->n_slices);
+    text_add(text, ": ");
+    add_number(text, track->n_slices, "slice");
     if (track->n_crossings > 0)
-        text_add(text, ", %" PRIu32 " cross their parent", track->n_crossings);
+        text_add(text, ", %" PRIu32 " of them crossing", track->n_crossings);
     end_line(text);
 }
 
@@ -220,8 +226,12 @@ static void add_tracks(struct text *text, const struct info *info)
     size_t n_with_slices = 0;
 
     add_label(text, "tracks");
-    text_add(text, "%" PRIu64 " threads, %" PRIu64 " streams on %" PRIu64 " devices\n",
-             info->n_threads, info->n_streams, info->n_devices);
+    add_number(text, info->n_threads, "thread");
+    text_add(text, ", ");
+    add_number(text, info->n_streams, "stream");
+    text_add(text, " on ");
+    add_number(text, info->n_devices, "device");
+    end_line(text);
     for (size_t i = 0; i < info->n_tracks; i++) {
         if (info->tracks[i].n_slices == 0)
             continue;
@@ -238,7 +248,8 @@ static void add_count(struct text *text, const char **separator, uint64_t n, con
 {
     if (n == 0)
         return;
-    text_add(text, "%s%" PRIu64 " %s", *separator, n, what);
+    text_add(text, "%s", *separator);
+    add_number(text, n, what);
     *separator = ", ";
 }
 
@@ -247,36 +258,32 @@ static void add_categories(struct text *text, const struct info *info)
     const char *label = "categories";
 
     for (size_t i = 0; i < info->n_categories; i++) {
-        const struct info_count *count = &info->counts[i];
-        const struct marey_category *category = &info->categories[i];
+        const struct info_category *category = &info->categories[i];
         const char *separator = "";
 
-        if (count->n_slices + count->n_instants + count->n_counters == 0)
+        if (category->n_slices + category->n_instants + category->n_counters == 0)
             continue;
         add_label(text, label);
         label = "";
-        if (category->name_id == MAREY_NONE)
-            text_add(text, "(none)");
-        else
-            add_string(text, info, category->name_id);
+        text_add_name(text, category->name.ptr ? category->name : str_of("none"));
         text_add(text, " (%s): ", marey_kind_name(category->kind));
-        add_count(text, &separator, count->n_slices, "slices");
-        add_count(text, &separator, count->n_instants, "instants");
-        add_count(text, &separator, count->n_counters, "counter records");
+        add_count(text, &separator, category->n_slices, "slice");
+        add_count(text, &separator, category->n_instants, "instant");
+        add_count(text, &separator, category->n_counters, "counter record");
         end_line(text);
     }
 }
 
 static void add_flows(struct text *text, const struct info *info)
 {
-    size_t n_labels = 0;
     size_t n_spans = 0;
-    const struct marey_flow_label *labels = marey_trace_flow_labels(info->trace, &n_labels);
 
-    for (size_t i = 0; i < n_labels; i++) {
+    for (size_t i = 0; i < info->n_flows; i++) {
         add_label(text, i == 0 ? "flows" : "");
-        add_string(text, info, labels[i].name_id);
-        text_add(text, ": %" PRIu64 " ends\n", info->n_label_flows[i]);
+        text_add_name(text, info->flows[i].name);
+        text_add(text, ": ");
+        add_number(text, info->flows[i].n_ends, "end");
+        end_line(text);
     }
     marey_trace_async_spans(info->trace, &n_spans);
     if (n_spans > 0) {
@@ -321,8 +328,8 @@ static void add_ledger(struct text *text, const struct info *info)
     for (size_t i = 0; i < ledger->n_rows; i++) {
         const struct marey_ledger_row *row = &ledger->rows[i];
         add_label(text, "");
-        text_add(text, "%s: %s, %" PRIu64 " times; ", maps[row->map], row->reason, row->count);
-        text_add(text, "%s\n", row->meaning);
+        text_add(text, "%s: %" PRIu64 " %s (%s)\n", maps[row->map], row->count, row->reason,
+                 row->meaning);
     }
 }
 

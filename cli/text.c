@@ -141,7 +141,7 @@ static void add_in_unit(struct text *text, uint64_t ns, uint64_t unit_ns, const 
     const uint64_t thousandth = unit_ns / 1000;
     const uint64_t rounded = ns / thousandth + (ns % thousandth * 2 >= thousandth);
 
-    text_add(text, "%" PRIu64 ".%03" PRIu64 " %s", rounded / 1000, rounded % 1000, unit);
+    text_add(text, "%" PRIu64 ".%03" PRIu64 "%s", rounded / 1000, rounded % 1000, unit);
 }
 
 void text_add_duration(struct text *text, int64_t ns)
@@ -154,7 +154,7 @@ void text_add_duration(struct text *text, int64_t ns)
     if (ns < 0)
         text_add(text, "-");
     if (size < 1000)
-        text_add(text, "%" PRIu64 " ns", size);
+        text_add(text, "%" PRIu64 "ns", size);
     else if (size < 1000000)
         add_in_unit(text, size, 1000, "us");
     else if (size < 1000000000)

@@ -46,7 +46,7 @@ void text_add_wrapped(struct text *text, const char *words, size_t column, size_
 /* "512 B", "34.2 kB", "1.1 MB": powers of 1000. */
 void text_add_bytes_size(struct text *text, uint64_t bytes);
 
-/* "812 ns", "4.963 us", "83.574 ms", "1.204 s"; "unknown". */
+/* "812ns", "4.963us", "83.574ms", "1.204s"; "unknown". */
 void text_add_duration(struct text *text, int64_t ns);
 
 /* ---- JSON ------------------------------------------------------------------- */
