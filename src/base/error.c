@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,4 +90,17 @@ enum marey_status marey__fail_prefix(struct marey_error *err, enum marey_status 
     }
     err->status = status;
     return status;
+}
+
+const char *marey__system_reason(int error_number, char *buffer)
+{
+    /* The POSIX form: this file does not ask for GNU extensions. */
+    if (strerror_r(error_number, buffer, MAREY_REASON_BYTES) != 0)
+        (void)snprintf(buffer, MAREY_REASON_BYTES, "system error %d", error_number);
+
+    /* "RPC version wrong" and the like keep their capitals. */
+    const bool is_word = buffer[0] >= 'A' && buffer[0] <= 'Z' && buffer[1] >= 'a';
+    if (is_word)
+        buffer[0] = (char)(buffer[0] - 'A' + 'a');
+    return buffer;
 }

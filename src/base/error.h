@@ -38,4 +38,10 @@ enum marey_status marey__fail_nomem(struct marey_error *err);
 enum marey_status marey__fail_prefix(struct marey_error *err, enum marey_status status,
                                      const char *format, ...) MAREY_PRINTF(3, 4);
 
+#define MAREY_REASON_BYTES 128
+
+/* What an error number of the system means, as a part of a message: "no such file or
+ * directory". Writes into buffer[MAREY_REASON_BYTES] and returns it. */
+const char *marey__system_reason(int error_number, char *buffer);
+
 #endif

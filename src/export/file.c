@@ -38,9 +38,8 @@ static enum marey_status fail_io(struct marey_error *err, const char *path, int 
     for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
         if (remedies[i].error == error)
             remedy = remedies[i].remedy;
-    char reason[128];
-    /* GNU strerror_r: the text need not lie in the buffer. */
-    const char *text = strerror_r(error, reason, sizeof reason);
+    char reason[MAREY_REASON_BYTES];
+    const char *text = marey__system_reason(error, reason);
     if (remedy == NULL)
         return marey__fail(err, MAREY_IO, "cannot write '%s': %s", path, text);
     return marey__fail(err, MAREY_IO, "cannot write '%s': %s, %s", path, text, remedy);

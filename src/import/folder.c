@@ -52,12 +52,10 @@ static bool add_name(struct listing *listing, struct marey_str name)
 
 static enum marey_status fail_folder(const char *folder, struct marey_error *err)
 {
-    char reason[128];
-    const int number = errno;
+    char reason[MAREY_REASON_BYTES];
 
-    if (strerror_r(number, reason, sizeof reason) != 0)
-        return marey__fail(err, MAREY_IO, "cannot list '%s': error %d", folder, number);
-    return marey__fail(err, MAREY_IO, "cannot list '%s': %s", folder, reason);
+    return marey__fail(err, MAREY_IO, "cannot list '%s': %s", folder,
+                       marey__system_reason(errno, reason));
 }
 
 static enum marey_status read_folder(struct listing *listing, const char *folder,

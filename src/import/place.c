@@ -23,8 +23,8 @@ enum { SPILL_BLOCK_BYTES = 1 << 16 };
 static enum marey_status fail_system(const struct marey_place *place, const char *verb,
                                      struct marey_error *err)
 {
-    char reason[128];
-    const char *text = strerror_r(errno, reason, sizeof reason);
+    char reason[MAREY_REASON_BYTES];
+    const char *text = marey__system_reason(errno, reason);
 
     return marey__fail(err, MAREY_IO, "cannot %s '%s': %s", verb, place->path, text);
 }

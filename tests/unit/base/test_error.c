@@ -1,6 +1,7 @@
 /*
  * Tests of base/error.c: filling a struct marey_error.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -62,6 +63,15 @@ static void every_status_has_a_name(void **state)
     EXPECT_STR(marey_version(), MAREY_VERSION_STRING);
 }
 
+static void system_reason_is_lower_case(void **state)
+{
+    (void)state;
+    char buffer[MAREY_REASON_BYTES];
+    EXPECT_STR(marey__system_reason(ENOENT, buffer), "no such file or directory");
+    EXPECT_STR(marey__system_reason(EBADRPC, buffer), "RPC struct is bad");
+    EXPECT_TRUE(marey__system_reason(123456, buffer)[0] != '\0');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -70,6 +80,7 @@ int main(void)
         cmocka_unit_test(fail_prefix_puts_the_subject_first),
         cmocka_unit_test(fail_cuts_a_long_message),
         cmocka_unit_test(every_status_has_a_name),
+        cmocka_unit_test(system_reason_is_lower_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
