@@ -98,7 +98,7 @@ const char *marey__system_reason(int error_number, char *buffer)
     if (strerror_r(error_number, buffer, MAREY_REASON_BYTES) != 0)
         (void)snprintf(buffer, MAREY_REASON_BYTES, "system error %d", error_number);
 
-    /* "RPC version wrong" and the like keep their capitals. */
+    /* "RFS specific error" and the like keep their capitals. */
     const bool is_word = buffer[0] >= 'A' && buffer[0] <= 'Z' && buffer[1] >= 'a';
     if (is_word)
         buffer[0] = (char)(buffer[0] - 'A' + 'a');

@@ -68,7 +68,7 @@ static void system_reason_is_lower_case(void **state)
     (void)state;
     char buffer[MAREY_REASON_BYTES];
     EXPECT_STR(marey__system_reason(ENOENT, buffer), "no such file or directory");
-    EXPECT_STR(marey__system_reason(EBADRPC, buffer), "RPC struct is bad");
+    EXPECT_STR(marey__system_reason(EDOTDOT, buffer), "RFS specific error");
     EXPECT_TRUE(marey__system_reason(123456, buffer)[0] != '\0');
 }
 
