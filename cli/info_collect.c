@@ -46,7 +46,7 @@ struct marey_str info_devices(const struct info *info, uint32_t source_idx)
 {
     const struct marey_str devices = info_meta(info, source_idx, "deviceProperties");
 
-    /* The name that Kineto used until the middle of 2021. */
+    /* A name that early versions of Kineto used. */
     return devices.ptr ? devices : info_meta(info, source_idx, "computeProperties");
 }
 
@@ -86,10 +86,9 @@ static struct info_producer guess_producer(const struct info *info, uint32_t sou
 {
     const struct info_producer unknown = {"Chrome JSON", NULL, NULL, NULL};
 
-    if (has_meta(info, source_idx, "computeProperties"))
-        return (struct info_producer){"Kineto JSON", NULL, "2021-06", "torch 1.8 or 1.9"};
     if (!has_meta(info, source_idx, "schemaVersion") &&
-        !has_meta(info, source_idx, "deviceProperties"))
+        !has_meta(info, source_idx, "deviceProperties") &&
+        !has_meta(info, source_idx, "computeProperties"))
         return unknown;
     if (has_meta(info, source_idx, "host_name") && has_unit_in_head(info, source_idx))
         return (struct info_producer){"Kineto JSON", "2026-03", NULL, "torch 2.12 or later"};

@@ -275,7 +275,7 @@ const struct option report_options[] = {
      .parse = parse_compat,
      .help = "print the table that torch.profiler itself prints, byte for byte, with its own "
              "definitions. VERSION, such as 2.13, tells which torch wrote the file. "
-             "Default: guessed from the file, 2.13 if it looks that new, else 2.11"},
+             "Default: 2.13 if the head of the file has host_name, else 2.11"},
     {.name = "profiled",
      .argument = "WHAT",
      .type = OPTION_PARSED,
