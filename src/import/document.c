@@ -303,9 +303,9 @@ static void finish_source(struct document *doc)
     source->is_gzip = doc->feed.is_gzip;
     source->n_records = kineto->n_records;
     source->n_metadata = kineto->n_metadata;
+    source->rank_is_assumed = !doc->has_rank;
     if (!doc->has_rank) {
         source->rank = kineto->source_idx;
-        source->rank_is_assumed = true;
         marey__account_note(kineto->account, MAREY_REASON_RANK_ASSUMED, offset);
     }
     if (kineto->n_events == 0)
