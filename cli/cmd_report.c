@@ -131,7 +131,7 @@ static void tell_unclean(struct marey_trace *trace)
             n_repaired += ledger.rows[i].count;
     }
     if (n_set_aside + n_repaired > 0)
-        message_print("of %" PRIu64 " records %" PRIu64 " are set aside and %" PRIu64
+        message_print("not clean: %" PRIu64 " records read, %" PRIu64 " set aside, %" PRIu64
                       " repaired, 'marey info' tells why",
                       ledger.n_read, n_set_aside, n_repaired);
 }
