@@ -407,6 +407,8 @@ struct marey_quarantined {
     uint32_t name_id;
     uint32_t cat_id;
     uint64_t offset;
+    uint64_t correlation; /* 0 without has_correlation */
+    bool has_correlation;
 };
 
 MAREY_API const struct marey_quarantined *marey_trace_quarantined(const struct marey_trace *trace,

@@ -276,10 +276,15 @@ static const struct core_field meta_record_fields[] = {
 
 #define FIELD(member, kind) CORE_FIELD(struct marey_quarantined, member, kind)
 static const struct core_field quarantined_fields[] = {
-    FIELD(reason, CORE_FIELD_TEXT),    FIELD(start_ns, CORE_FIELD_NS),
-    FIELD(dur_ns, CORE_FIELD_NS),      FIELD(track_idx, CORE_FIELD_INDEX),
-    FIELD(name_id, CORE_FIELD_STRING), FIELD(cat_id, CORE_FIELD_INDEX),
+    FIELD(reason, CORE_FIELD_TEXT),
+    FIELD(start_ns, CORE_FIELD_NS),
+    FIELD(dur_ns, CORE_FIELD_NS),
+    FIELD(track_idx, CORE_FIELD_INDEX),
+    FIELD(name_id, CORE_FIELD_STRING),
+    FIELD(cat_id, CORE_FIELD_INDEX),
     FIELD(offset, CORE_FIELD_COUNT64),
+    FIELD(correlation, CORE_FIELD_COUNT64),
+    FIELD(has_correlation, CORE_FIELD_BOOL),
 };
 #undef FIELD
 

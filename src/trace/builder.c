@@ -447,7 +447,8 @@ void marey__builder_add_async(struct marey_builder *builder, const struct marey_
         return;
     }
     /* Ids are of a source and a category; the hash map's keys are exact. */
-    const uint64_t key = (uint64_t)builder->source_idx << 40 | (uint64_t)point->cat_id << 32 | id_text;
+    const uint64_t key =
+        (uint64_t)builder->source_idx << 40 | (uint64_t)point->cat_id << 32 | id_text;
     uint32_t *place = marey__hashmap_put(&builder->async_map, key);
     if (place == NULL) {
         builder->failed = true;
@@ -473,8 +474,7 @@ void marey__builder_add_meta(struct marey_builder *builder, struct marey_str key
         builder->failed = true;
         return;
     }
-    trace->metas.at[trace->metas.n++] =
-        (struct marey_meta){builder->source_idx, key_id, json_id};
+    trace->metas.at[trace->metas.n++] = (struct marey_meta){builder->source_idx, key_id, json_id};
 }
 
 void marey__builder_add_meta_record(struct marey_builder *builder,
@@ -502,5 +502,7 @@ void marey__builder_quarantine(struct marey_builder *builder, enum marey_reason 
         .name_id = slice->name_id,
         .cat_id = slice->cat_id,
         .offset = slice->offset,
+        .correlation = slice->has_correlation ? slice->correlation : 0,
+        .has_correlation = slice->has_correlation,
     };
 }

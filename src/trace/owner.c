@@ -70,8 +70,7 @@ static size_t find_link(const struct marey_trace *trace, uint32_t slice_idx)
 }
 
 /* A driver call inside the runtime call of the same correlation is no launch of its own. */
-static bool is_inside_same_launch(struct owner_work *work, uint32_t slice_idx,
-                                  uint64_t correlation)
+static bool is_inside_same_launch(struct owner_work *work, uint32_t slice_idx, uint64_t correlation)
 {
     const struct marey_trace *trace = work->trace;
     uint32_t up = trace->slices.parent_idx[slice_idx];
@@ -156,10 +155,10 @@ static struct launch *find_launch(struct owner_work *work, uint32_t source_idx,
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const struct launch *launch = &work->launches[work->order[middle]];
-        const bool is_before =
-            launch->source_idx != source_idx    ? launch->source_idx < source_idx
-            : launch->correlation != correlation ? launch->correlation < correlation
-                                                 : launch->start_ns <= start_ns;
+        const bool is_before = launch->source_idx != source_idx ? launch->source_idx < source_idx
+                               : launch->correlation != correlation
+                                   ? launch->correlation < correlation
+                                   : launch->start_ns <= start_ns;
         if (is_before)
             low = middle + 1;
         else
@@ -228,6 +227,22 @@ static void assign_all(struct owner_work *work)
     }
 }
 
+/* The launch of an operation that was set aside as not collected did lead to one. */
+static void note_not_collected(struct owner_work *work)
+{
+    const struct marey_trace *trace = work->trace;
+    const char *not_collected = marey__reason_name(MAREY_REASON_NOT_COLLECTED);
+    for (size_t i = 0; i < trace->quarantined.n; i++) {
+        const struct marey_quarantined *record = &trace->quarantined.at[i];
+        if (record->reason != not_collected || !record->has_correlation)
+            continue;
+        struct launch *launch = find_launch(work, MAREY_OFFSET_SOURCE(record->offset),
+                                            record->correlation, record->start_ns);
+        if (launch != NULL)
+            launch->has_operation = true;
+    }
+}
+
 static void count_launches(struct owner_work *work)
 {
     struct marey_trace *trace = work->trace;
@@ -239,8 +254,7 @@ static void count_launches(struct owner_work *work)
             marey__account_note(&trace->account, MAREY_REASON_NO_KERNEL,
                                 trace->slices.offset[launch->slice_idx]);
         }
-        if (previous != NULL &&
-            is_same_key(previous, launch->source_idx, launch->correlation))
+        if (previous != NULL && is_same_key(previous, launch->source_idx, launch->correlation))
             marey__account_note(&trace->account, MAREY_REASON_CORRELATION_REUSED,
                                 trace->slices.offset[launch->slice_idx]);
         previous = launch;
@@ -268,6 +282,7 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
     trace->owner_idx = owner_idx;
     launch_idx = owner_idx = NULL;
     assign_all(&work);
+    note_not_collected(&work);
     count_launches(&work);
     trace->owners.n = n;
     trace->owners.launch_idx = trace->launch_idx;
