@@ -1,0 +1,34 @@
+"""Where the test data and the command are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from marey.__main__ import _commands
+
+DATA = Path(os.environ.get("MAREY_TEST_DATA", Path(__file__).resolve().parent.parent / "data"))
+
+sys.dont_write_bytecode = True
+
+# A shared machine may be slow, and a failing seed is printed; examples are not stored.
+settings.register_profile("marey", deadline=None, database=None, print_blob=True, max_examples=60)
+settings.load_profile("marey")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def command() -> Path:
+    """The command of this build."""
+    for path in _commands():
+        if path.is_file():
+            return path
+    pytest.skip("the command 'marey' is not built")
