@@ -112,11 +112,13 @@ static inline int64_t marey__ns_join(int64_t a, int64_t b)
     return marey__ns_add(a, b);
 }
 
-/* Rows that count the device time of what lies inside them. Others have no more in total
- * than they own: calls into the runtime are leaves. */
+/* Rows that count the device time of what lies inside them; a slice without category is
+ * taken for an op, as ownership takes it. Others have no more in total than they own: calls
+ * into the runtime are leaves. */
 static inline bool marey__is_inclusive(enum marey_kind kind)
 {
-    return kind == MAREY_KIND_OP || kind == MAREY_KIND_ANNOTATION || kind == MAREY_KIND_PYTHON;
+    return kind == MAREY_KIND_OP || kind == MAREY_KIND_OTHER || kind == MAREY_KIND_ANNOTATION ||
+           kind == MAREY_KIND_PYTHON;
 }
 
 /* Fills group_of: host slices by the options, device operations by name and kind.

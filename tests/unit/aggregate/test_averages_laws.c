@@ -193,7 +193,8 @@ static bool has_ancestor_of_row(const struct reference *ref, const struct marey_
 
 static bool counts_inside(enum marey_kind kind)
 {
-    return kind == MAREY_KIND_OP || kind == MAREY_KIND_ANNOTATION || kind == MAREY_KIND_PYTHON;
+    return kind == MAREY_KIND_OP || kind == MAREY_KIND_OTHER || kind == MAREY_KIND_ANNOTATION ||
+           kind == MAREY_KIND_PYTHON;
 }
 
 /* Owned by a slice of the row or by what lies inside one, each owner once. */
