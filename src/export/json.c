@@ -58,14 +58,12 @@ static void add_ledger(const struct marey_table *table, struct marey_textbuf *ou
 static void add_trace(const struct marey_table *table, struct marey_textbuf *out)
 {
     size_t n_sources = 0;
-    size_t n_tracks = 0;
     (void)marey_trace_sources(table->trace, &n_sources);
-    (void)marey_trace_tracks(table->trace, &n_tracks);
     const struct marey_window window = marey__table_window(table);
     marey__text_add_c(out, "{\"files\": ");
     marey__text_add_u64(out, n_sources);
     add_key(out, "tracks", false);
-    marey__text_add_u64(out, n_tracks);
+    marey__text_add_u64(out, window.n_tracks);
     add_key(out, "slices", false);
     marey__text_add_u64(out, marey_trace_slices(table->trace).n);
     add_key(out, "window_ns", false);

@@ -19,7 +19,11 @@ struct marey_window marey__table_window(const struct marey_table *table)
     const struct marey_slices slices = marey_trace_slices(table->trace);
     size_t n_categories = 0;
     const struct marey_category *category = marey_trace_categories(table->trace, &n_categories);
-    struct marey_window window = {MAREY_UNKNOWN, MAREY_UNKNOWN, 0};
+    struct marey_window window = {MAREY_UNKNOWN, MAREY_UNKNOWN, 0, 0};
+    size_t n_tracks = 0;
+    const struct marey_track *track = marey_trace_tracks(table->trace, &n_tracks);
+    for (size_t i = 0; i < n_tracks; i++)
+        window.n_tracks += track[i].n_slices > 0;
     for (size_t i = 0; i < slices.n; i++) {
         const enum marey_kind kind = category[slices.cat_id[i]].kind;
         window.n_operations += marey_kind_is_device_operation(kind);
@@ -93,8 +97,6 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
 {
     size_t n_sources = 0;
     const struct marey_source *source = marey_trace_sources(table->trace, &n_sources);
-    size_t n_tracks = 0;
-    (void)marey_trace_tracks(table->trace, &n_tracks);
     const struct marey_window window = marey__table_window(table);
 
     add_count(out, n_sources, " file", " files");
@@ -108,7 +110,7 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
     marey__text_add_c(out, ", ");
     add_count(out, marey_trace_slices(table->trace).n, " slice", " slices");
     marey__text_add_c(out, " on ");
-    add_count(out, n_tracks, " track", " tracks");
+    add_count(out, window.n_tracks, " track", " tracks");
     if (table->has_device) {
         marey__text_add_c(out, ", ");
         add_count(out, window.n_operations, " device operation", " device operations");
