@@ -29,12 +29,16 @@ enum marey_chrome_what {
     MAREY_CHROME_N_WHATS = 9
 };
 
+struct marey_chrome_ref {
+    uint32_t idx;   /* into the columns of its kind */
+    uint32_t track; /* MAREY_NONE if it has none */
+    uint8_t what;   /* enum marey_chrome_what */
+};
+
 /* The list, ascending by offset. \shape [n] each */
 struct marey_chrome_list {
     uint64_t *offset;
-    uint32_t *idx;   /* into the columns of its kind */
-    uint32_t *track; /* MAREY_NONE if it has none */
-    uint8_t *what;
+    struct marey_chrome_ref *ref;
     size_t n;
 };
 
@@ -100,15 +104,58 @@ struct marey_chrome {
 bool marey__chrome_list_make(struct marey_chrome *chrome);
 void marey__chrome_list_release(struct marey_chrome *chrome);
 
-/* chrome_piece.c. The piece, made at the first use; out->failed is set without memory and
- * the piece is empty then. */
-struct marey_chrome_piece marey__chrome_name(struct marey_chrome *chrome, uint32_t name_id);
-struct marey_chrome_piece marey__chrome_category(struct marey_chrome *chrome,
-                                                 enum marey_chrome_what what, uint8_t cat_id);
-struct marey_chrome_piece marey__chrome_track(struct marey_chrome *chrome, uint32_t track_idx);
-struct marey_chrome_piece marey__chrome_flow_track(struct marey_chrome *chrome,
+/* chrome_piece.c. Makes a piece; out.failed is set without memory and the piece is empty
+ * then. The inline functions below hand out what was made before. */
+struct marey_chrome_piece marey__chrome_make_name(struct marey_chrome *chrome, uint32_t name_id);
+struct marey_chrome_piece marey__chrome_make_category(struct marey_chrome *chrome,
+                                                      enum marey_chrome_what what,
+                                                      uint8_t cat_id);
+struct marey_chrome_piece marey__chrome_make_track(struct marey_chrome *chrome,
                                                    uint32_t track_idx);
-struct marey_chrome_piece marey__chrome_label(struct marey_chrome *chrome, uint8_t label_idx);
+struct marey_chrome_piece marey__chrome_make_flow_track(struct marey_chrome *chrome,
+                                                        uint32_t track_idx);
+struct marey_chrome_piece marey__chrome_make_label(struct marey_chrome *chrome,
+                                                   uint8_t label_idx);
+
+static inline struct marey_chrome_piece marey__chrome_name(struct marey_chrome *chrome,
+                                                           uint32_t name_id)
+{
+    if (name_id < chrome->n_strings && chrome->name[name_id].ptr != NULL)
+        return chrome->name[name_id];
+    return marey__chrome_make_name(chrome, name_id);
+}
+
+static inline struct marey_chrome_piece
+marey__chrome_category(struct marey_chrome *chrome, enum marey_chrome_what what, uint8_t cat_id)
+{
+    if (chrome->category[what][cat_id].ptr != NULL)
+        return chrome->category[what][cat_id];
+    return marey__chrome_make_category(chrome, what, cat_id);
+}
+
+static inline struct marey_chrome_piece marey__chrome_track(struct marey_chrome *chrome,
+                                                            uint32_t track_idx)
+{
+    if (track_idx < chrome->n_tracks && chrome->track[track_idx].ptr != NULL)
+        return chrome->track[track_idx];
+    return marey__chrome_make_track(chrome, track_idx);
+}
+
+static inline struct marey_chrome_piece marey__chrome_flow_track(struct marey_chrome *chrome,
+                                                                 uint32_t track_idx)
+{
+    if (chrome->flow_track[track_idx].ptr != NULL)
+        return chrome->flow_track[track_idx];
+    return marey__chrome_make_flow_track(chrome, track_idx);
+}
+
+static inline struct marey_chrome_piece marey__chrome_label(struct marey_chrome *chrome,
+                                                            uint8_t label_idx)
+{
+    if (chrome->label[label_idx].ptr != NULL)
+        return chrome->label[label_idx];
+    return marey__chrome_make_label(chrome, label_idx);
+}
 
 /* An id as a number where its text is one, else as a string. */
 void marey__chrome_add_id(struct marey_textbuf *out, struct marey_str text);

@@ -8,9 +8,13 @@
 #include "base/order.h"
 #include "export/chrome.h"
 
+#define MOST_IN_BUCKET 32
+
 struct filler {
     struct marey_chrome_list list;
     size_t at;
+    uint64_t least;
+    uint64_t most;
     bool is_ordered;
 };
 
@@ -19,10 +23,10 @@ static void add(struct filler *filler, uint64_t offset, enum marey_chrome_what w
 {
     const size_t at = filler->at++;
     filler->list.offset[at] = offset;
-    filler->list.idx[at] = (uint32_t)idx;
-    filler->list.track[at] = track;
-    filler->list.what[at] = (uint8_t)what;
-    filler->is_ordered &= at == 0 || filler->list.offset[at - 1] <= offset;
+    filler->list.ref[at] = (struct marey_chrome_ref){(uint32_t)idx, track, (uint8_t)what};
+    filler->is_ordered &= filler->most <= offset;
+    filler->most = offset > filler->most ? offset : filler->most;
+    filler->least = offset < filler->least ? offset : filler->least;
 }
 
 static void add_slices(struct filler *filler, const struct marey_chrome *chrome)
@@ -75,49 +79,115 @@ static bool list_allocate(const struct marey_alloc *alloc, struct marey_chrome_l
 {
     list->n = n;
     list->offset = marey__alloc(alloc, n, sizeof *list->offset);
-    list->idx = marey__alloc(alloc, n, sizeof *list->idx);
-    list->track = marey__alloc(alloc, n, sizeof *list->track);
-    list->what = marey__alloc(alloc, n, sizeof *list->what);
-    return list->offset != NULL && list->idx != NULL && list->track != NULL && list->what != NULL;
+    list->ref = marey__alloc(alloc, n, sizeof *list->ref);
+    return list->offset != NULL && list->ref != NULL;
 }
 
 static void list_release(const struct marey_alloc *alloc, struct marey_chrome_list *list)
 {
-    marey__dealloc(alloc, list->what, list->n, sizeof *list->what);
-    marey__dealloc(alloc, list->track, list->n, sizeof *list->track);
-    marey__dealloc(alloc, list->idx, list->n, sizeof *list->idx);
+    marey__dealloc(alloc, list->ref, list->n, sizeof *list->ref);
     marey__dealloc(alloc, list->offset, list->n, sizeof *list->offset);
     *list = (struct marey_chrome_list){0};
 }
 
-/* Replaces the list by one in ascending order of offset. */
-static bool put_in_order(const struct marey_alloc *alloc, struct marey_chrome_list *list)
+/* Parts of the file of equal length, about one record each. */
+struct buckets {
+    uint64_t least;
+    unsigned shift;
+    size_t n;
+    uint32_t *begin; /* [n] first the count, then the place, of its records */
+};
+
+static size_t bucket_of(const struct buckets *buckets, uint64_t offset)
 {
-    struct marey_chrome_list sorted = {0};
-    const size_t n = list->n;
-    uint32_t *order = marey__alloc(alloc, n, sizeof *order);
-    const bool done = order != NULL && list_allocate(alloc, &sorted, n) &&
-                      marey__order_u64(alloc, list->offset, order, n);
-    for (size_t i = 0; done && i < n; i++) {
-        const uint32_t from = order[i];
-        sorted.offset[i] = list->offset[from];
-        sorted.idx[i] = list->idx[from];
-        sorted.track[i] = list->track[from];
-        sorted.what[i] = list->what[from];
+    return (size_t)((offset - buckets->least) >> buckets->shift);
+}
+
+/* Where each bucket begins, or false if one holds so many that sorting it by insertion
+ * would be slow. */
+static bool count_buckets(const struct buckets *buckets, const uint64_t *offset, size_t n)
+{
+    uint32_t *begin = buckets->begin;
+    for (size_t i = 0; i < n; i++)
+        begin[bucket_of(buckets, offset[i])]++;
+    uint32_t sum = 0;
+    bool are_small = true;
+    for (size_t b = 0; b < buckets->n; b++) {
+        const uint32_t here = begin[b];
+        are_small &= here <= MOST_IN_BUCKET;
+        begin[b] = sum;
+        sum += here;
     }
+    return are_small;
+}
+
+/* The records of each track come in order, so this walks memory forward on a few paths at
+ * a time; a radix sort of the offsets takes three times as long. */
+static void sort_by_buckets(const struct buckets *buckets, const struct marey_chrome_list *from,
+                            struct marey_chrome_list *to)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        const uint32_t at = buckets->begin[bucket_of(buckets, from->offset[i])]++;
+        to->offset[at] = from->offset[i];
+        to->ref[at] = from->ref[i];
+    }
+    for (size_t i = 1; i < to->n; i++) {
+        if (to->offset[i - 1] <= to->offset[i])
+            continue;
+        const uint64_t offset = to->offset[i];
+        const struct marey_chrome_ref ref = to->ref[i];
+        size_t at = i;
+        for (; at > 0 && to->offset[at - 1] > offset; at--) {
+            to->offset[at] = to->offset[at - 1];
+            to->ref[at] = to->ref[at - 1];
+        }
+        to->offset[at] = offset;
+        to->ref[at] = ref;
+    }
+}
+
+static bool sort_by_digits(const struct marey_alloc *alloc, const struct marey_chrome_list *from,
+                           struct marey_chrome_list *to)
+{
+    uint32_t *order = marey__alloc(alloc, from->n, sizeof *order);
+    const bool done = order != NULL && marey__order_u64(alloc, from->offset, order, from->n);
+    for (size_t i = 0; done && i < from->n; i++) {
+        to->offset[i] = from->offset[order[i]];
+        to->ref[i] = from->ref[order[i]];
+    }
+    marey__dealloc(alloc, order, from->n, sizeof *order);
+    return done;
+}
+
+/* Replaces the list by one in ascending order of offset. */
+static bool put_in_order(const struct marey_alloc *alloc, struct filler *filler)
+{
+    struct marey_chrome_list *list = &filler->list;
+    struct marey_chrome_list sorted = {0};
+    struct buckets buckets = {.least = filler->least};
+    while (((filler->most - filler->least) >> buckets.shift) >= list->n)
+        buckets.shift++;
+    buckets.n = bucket_of(&buckets, filler->most) + 1;
+    buckets.begin = marey__alloc_zero(alloc, buckets.n, sizeof *buckets.begin);
+
+    bool done = buckets.begin != NULL && list_allocate(alloc, &sorted, list->n);
+    if (done && count_buckets(&buckets, list->offset, list->n))
+        sort_by_buckets(&buckets, list, &sorted);
+    else if (done)
+        done = sort_by_digits(alloc, list, &sorted);
     if (done) {
         const struct marey_chrome_list swap = *list;
         *list = sorted;
         sorted = swap;
     }
     list_release(alloc, &sorted);
-    marey__dealloc(alloc, order, n, sizeof *order);
+    marey__dealloc(alloc, buckets.begin, buckets.n, sizeof *buckets.begin);
     return done;
 }
 
 bool marey__chrome_list_make(struct marey_chrome *chrome)
 {
-    struct filler filler = {.is_ordered = true};
+    struct filler filler = {.least = UINT64_MAX, .is_ordered = true};
     size_t n = chrome->slices.n + chrome->instants.n + chrome->counters.n;
     for (size_t i = 0; i < chrome->n_spans; i++)
         n += has_end(&chrome->spans[i]) ? 2 : 1;
@@ -131,8 +201,9 @@ bool marey__chrome_list_make(struct marey_chrome *chrome)
         add_spans(&filler, chrome);
         add_quarantined(&filler, chrome);
     }
+    const bool done = has_room && (filler.is_ordered || put_in_order(&chrome->alloc, &filler));
     chrome->list = filler.list;
-    return has_room && (filler.is_ordered || put_in_order(&chrome->alloc, &chrome->list));
+    return done;
 }
 
 void marey__chrome_list_release(struct marey_chrome *chrome)

@@ -41,7 +41,7 @@ static struct marey_str text_of(const struct marey_chrome *chrome, uint32_t stri
     return marey_trace_string(chrome->trace, string_id);
 }
 
-struct marey_chrome_piece marey__chrome_name(struct marey_chrome *chrome, uint32_t name_id)
+struct marey_chrome_piece marey__chrome_make_name(struct marey_chrome *chrome, uint32_t name_id)
 {
     if (name_id >= chrome->n_strings) /* MAREY_NONE: it has no name */
         return (struct marey_chrome_piece){"", 0};
@@ -56,8 +56,8 @@ struct marey_chrome_piece marey__chrome_name(struct marey_chrome *chrome, uint32
     return *piece;
 }
 
-struct marey_chrome_piece marey__chrome_category(struct marey_chrome *chrome,
-                                                 enum marey_chrome_what what, uint8_t cat_id)
+struct marey_chrome_piece marey__chrome_make_category(struct marey_chrome *chrome,
+                                                      enum marey_chrome_what what, uint8_t cat_id)
 {
     struct marey_chrome_piece *piece = &chrome->category[what][cat_id];
     if (piece->ptr == NULL) {
@@ -109,7 +109,7 @@ static void add_track(struct marey_chrome *chrome, uint32_t track_idx, const cha
     marey__text_add_c(scratch, end);
 }
 
-struct marey_chrome_piece marey__chrome_track(struct marey_chrome *chrome, uint32_t track_idx)
+struct marey_chrome_piece marey__chrome_make_track(struct marey_chrome *chrome, uint32_t track_idx)
 {
     const uint32_t at = track_idx < chrome->n_tracks ? track_idx : (uint32_t)chrome->n_tracks;
     if (chrome->track[at].ptr == NULL) {
@@ -119,8 +119,8 @@ struct marey_chrome_piece marey__chrome_track(struct marey_chrome *chrome, uint3
     return chrome->track[at];
 }
 
-struct marey_chrome_piece marey__chrome_flow_track(struct marey_chrome *chrome,
-                                                   uint32_t track_idx)
+struct marey_chrome_piece marey__chrome_make_flow_track(struct marey_chrome *chrome,
+                                                        uint32_t track_idx)
 {
     if (chrome->flow_track[track_idx].ptr == NULL) {
         add_track(chrome, track_idx, " \"ts\": ");
@@ -129,7 +129,7 @@ struct marey_chrome_piece marey__chrome_flow_track(struct marey_chrome *chrome,
     return chrome->flow_track[track_idx];
 }
 
-struct marey_chrome_piece marey__chrome_label(struct marey_chrome *chrome, uint8_t label_idx)
+struct marey_chrome_piece marey__chrome_make_label(struct marey_chrome *chrome, uint8_t label_idx)
 {
     struct marey_chrome_piece *piece = &chrome->label[label_idx];
     if (piece->ptr == NULL) {

@@ -16,6 +16,7 @@
 #define RECORD_BYTES ((size_t)1024) /* all of a record but its name, track and args */
 #define BLOCK_BYTES ((size_t)1 << 20)
 #define SECOND INT64_C(1000000000)
+#define PREFETCH_AHEAD 8
 
 /* Reasons whose records the model holds well enough to write them again. */
 static const char *const writable_reasons[] = {"empty_record", "no_ts", "negative_dur",
@@ -74,9 +75,12 @@ static inline char *put_ts(struct marey_chrome *chrome, char *out, int64_t ns)
 }
 
 /* Room for a record with these pieces; a comma after the record before. */
-static char *begin_record(struct marey_chrome *chrome, size_t len)
+static inline char *begin_record(struct marey_chrome *chrome, size_t len)
 {
-    char *out = marey__text_reserve(&chrome->out, RECORD_BYTES + len);
+    struct marey_textbuf *text = &chrome->out;
+    char *out = !text->failed && text->capacity - text->len >= RECORD_BYTES + len
+                    ? text->ptr + text->len
+                    : marey__text_reserve(text, RECORD_BYTES + len);
     if (out == NULL || chrome->is_first) {
         chrome->is_first = false;
         return out;
@@ -305,12 +309,25 @@ enum marey_status marey__chrome_ends(struct marey_chrome *chrome)
 
 /* ---- dispatch ---- */
 
+/* The columns are in the order of tracks, the list is not. An idx of another column is
+ * harmless: nothing is read. */
+static inline void prefetch(const struct marey_chrome *chrome, size_t i)
+{
+    if (i >= chrome->list.n)
+        return;
+    const uint32_t idx = chrome->list.ref[i].idx;
+    __builtin_prefetch(chrome->slices.start_ns + idx);
+    __builtin_prefetch(chrome->slices.dur_ns + idx);
+    __builtin_prefetch(chrome->slices.name_id + idx);
+}
+
 enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str args)
 {
     struct marey_chrome *chrome = user;
-    const uint32_t idx = chrome->list.idx[i];
-    const uint32_t track = chrome->list.track[i];
-    switch ((enum marey_chrome_what)chrome->list.what[i]) {
+    const uint32_t idx = chrome->list.ref[i].idx;
+    const uint32_t track = chrome->list.ref[i].track;
+    prefetch(chrome, i + PREFETCH_AHEAD);
+    switch ((enum marey_chrome_what)chrome->list.ref[i].what) {
     case MAREY_CHROME_SLICE: add_slice(chrome, idx, track, args); break;
     case MAREY_CHROME_BEGIN: add_begin(chrome, idx, track, args); break;
     case MAREY_CHROME_INSTANT: add_instant(chrome, idx, args); break;

@@ -12,34 +12,44 @@
 #include "export/chrome.h"
 
 #define VECTOR_BYTES 16
+#define WINDOW_BYTES (VECTOR_BYTES + 2)
 
 __extension__ typedef signed char bytes16 __attribute__((vector_size(VECTOR_BYTES)));
 
-/* Bytes that may make the text invalid: controls and non-ASCII (both below 0x20 as signed
- * numbers), a back-slash, and what NaN, nan, Infinity and inf have in common: "Na", "na",
- * "nf". Space between members is no matter here: it sends the text to the walk. */
+/* Nonzero bytes where the text may be invalid: controls and non-ASCII (both below 0x20 as
+ * signed numbers), a back-slash, and what the names of no numbers have in common: "nan" and
+ * "inf" in any case. Looks at 16 bytes and the two after them. */
+static inline bytes16 odd_bytes(const char *ptr)
+{
+    bytes16 first;
+    bytes16 second;
+    bytes16 third;
+    memcpy(&first, ptr, sizeof first);
+    memcpy(&second, ptr + 1, sizeof second);
+    memcpy(&third, ptr + 2, sizeof third);
+    const bytes16 odd = (first < 0x20) | (first == '\\');
+    first |= 0x20;
+    second |= 0x20;
+    third |= 0x20;
+    return odd | ((first == 'n') & (second == 'a') & (third == 'n')) |
+           ((first == 'i') & (second == 'n') & (third == 'f'));
+}
+
+/* Short texts, and the last bytes of long ones, are looked at in a copy with spaces after
+ * them. */
 static bool is_plain(struct marey_str text)
 {
     bytes16 found = {0};
     size_t at = 0;
-    for (; at + VECTOR_BYTES < text.len; at += VECTOR_BYTES) {
-        bytes16 here;
-        bytes16 next;
-        memcpy(&here, text.ptr + at, sizeof here);
-        memcpy(&next, text.ptr + at + 1, sizeof next);
-        const bytes16 n = (here | 0x20) == 'n';
-        found |= (here < 0x20) | (here == '\\') | (n & ((next == 'a') | (next == 'f')));
-    }
+    for (; at + WINDOW_BYTES <= text.len; at += VECTOR_BYTES)
+        found |= odd_bytes(text.ptr + at);
+    char last[2 * WINDOW_BYTES];
+    memset(last, ' ', sizeof last);
+    memcpy(last, text.ptr + at, text.len - at);
+    found |= odd_bytes(last) | odd_bytes(last + VECTOR_BYTES);
     uint64_t halves[2];
     memcpy(halves, &found, sizeof halves);
-    bool is_odd = (halves[0] | halves[1]) != 0;
-    for (; at < text.len; at++) {
-        const char c = text.ptr[at];
-        const char next = at + 1 < text.len ? text.ptr[at + 1] : '\0';
-        is_odd |= (signed char)c < 0x20 || c == '\\' ||
-                  ((c | 0x20) == 'n' && (next == 'a' || next == 'f'));
-    }
-    return !is_odd;
+    return (halves[0] | halves[1]) == 0;
 }
 
 static bool is_space(char c)
