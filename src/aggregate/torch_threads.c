@@ -1,0 +1,166 @@
+/*
+ * torch_threads.c - torch's logical thread ids, which the file does not give.
+ *
+ * The file has system thread ids. A backward op tells the logical id of its forward
+ * thread, and a "fwdbwd" arrow tells which thread that was. The rest is convention: the
+ * main thread is 1, others are numbered in order of first appearance.
+ */
+#include "aggregate/torch_view.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#define TIME_BITS 44
+
+/* Track and time of a flow's end as one key. Times of a window are far below 2^44 ns. */
+static uint64_t place_key(const struct marey_torch_build *build, uint32_t track_idx, int64_t ts_ns)
+{
+    const uint64_t since = (uint64_t)ts_ns - (uint64_t)build->origin_ns;
+    return ((uint64_t)track_idx << TIME_BITS) | (since & ((UINT64_C(1) << TIME_BITS) - 1));
+}
+
+static bool is_forward_flow(const struct marey_trace *trace, uint8_t label_idx)
+{
+    size_t n = 0;
+    const struct marey_flow_label *label = marey_trace_flow_labels(trace, &n);
+    if (label_idx >= n)
+        return false;
+    const struct marey_str category = marey_trace_string(trace, label[label_idx].cat_name_id);
+    return marey__str_is_c(category, "fwdbwd") || marey__str_is_c(category, "forward_backward");
+}
+
+/* For each place where an arrow ends: the track where it starts. */
+static bool map_arrows(const struct marey_torch_build *build, struct marey_hashmap *start_track,
+                       struct marey_hashmap *by_place)
+{
+    const struct marey_flows flows = marey_trace_flows(build->trace);
+    for (size_t i = 0; i < flows.n; i++) {
+        if (flows.phase[i] != 's' || !is_forward_flow(build->trace, flows.label_idx[i]))
+            continue;
+        uint32_t *track = marey__hashmap_put(start_track, flows.id[i]);
+        if (track == NULL)
+            return false;
+        *track = flows.track_idx[i];
+    }
+    for (size_t i = 0; i < flows.n; i++) {
+        if (flows.phase[i] != 'f' || !is_forward_flow(build->trace, flows.label_idx[i]))
+            continue;
+        const uint32_t from = marey__hashmap_get(start_track, flows.id[i]);
+        if (from == MAREY_NONE)
+            continue;
+        uint32_t *track =
+            marey__hashmap_put(by_place, place_key(build, flows.track_idx[i], flows.ts_ns[i]));
+        if (track == NULL)
+            return false;
+        *track = from;
+    }
+    return true;
+}
+
+static bool has_thread(const struct marey_torch_build *build, int64_t thread)
+{
+    for (size_t i = 0; i < build->n_tracks; i++)
+        if (build->track_thread[i] == thread)
+            return true;
+    return false;
+}
+
+/* What backward ops tell. */
+static bool number_by_arrows(struct marey_torch_build *build)
+{
+    struct marey_hashmap start_track;
+    struct marey_hashmap by_place;
+    marey__hashmap_init(&start_track, &build->alloc);
+    marey__hashmap_init(&by_place, &build->alloc);
+    const bool has_room = map_arrows(build, &start_track, &by_place);
+    for (size_t i = 0; i < build->n_rows && has_room; i++) {
+        const struct marey_torch_row *row = &build->rows[i];
+        if (row->kind != MAREY_KIND_OP || row->forward_thread <= 0)
+            continue;
+        const uint32_t track =
+            marey__hashmap_get(&by_place, place_key(build, row->track_idx, row->start_ns));
+        if (track != MAREY_NONE && build->track_thread[track] == 0 &&
+            !has_thread(build, row->forward_thread))
+            build->track_thread[track] = row->forward_thread;
+    }
+    marey__hashmap_release(&by_place);
+    marey__hashmap_release(&start_track);
+    return has_room;
+}
+
+/* Only events of the front end make a thread: runtime calls are put on that of their op. */
+static bool is_front_end(const struct marey_torch_row *row)
+{
+    return row->kind == MAREY_KIND_OP || row->kind == MAREY_KIND_ANNOTATION ||
+           row->kind == MAREY_KIND_PYTHON || row->kind == MAREY_KIND_OTHER;
+}
+
+static void number_main_thread(struct marey_torch_build *build)
+{
+    size_t n = 0;
+    const struct marey_track *track = marey_trace_tracks(build->trace, &n);
+    for (size_t i = 0; i < build->n_rows && !has_thread(build, 1); i++) {
+        const struct marey_torch_row *row = &build->rows[i];
+        const struct marey_track *of = &track[row->track_idx];
+        if (is_front_end(row) && of->process_id == of->thread_id && of->process_id != MAREY_NONE &&
+            build->track_thread[row->track_idx] == 0)
+            build->track_thread[row->track_idx] = 1;
+    }
+}
+
+static void number_the_rest(struct marey_torch_build *build)
+{
+    int64_t next = has_thread(build, 1) ? 2 : 1;
+    for (size_t i = 0; i < build->n_rows; i++) {
+        const struct marey_torch_row *row = &build->rows[i];
+        if (!is_front_end(row) || build->track_thread[row->track_idx] != 0)
+            continue;
+        while (has_thread(build, next))
+            next++;
+        build->track_thread[row->track_idx] = next++;
+    }
+}
+
+enum marey_status marey__torch_number_threads(struct marey_torch_build *build,
+                                              struct marey_error *err)
+{
+    if (!number_by_arrows(build))
+        return marey__fail_nomem(err);
+    number_main_thread(build);
+    number_the_rest(build);
+    for (uint32_t i = 0; i < build->n_tracks; i++)
+        if (build->track_thread[i] == 1)
+            build->home_track = i;
+    return MAREY_OK;
+}
+
+static bool is_in_tree(enum marey_kind kind, bool with_python)
+{
+    return kind == MAREY_KIND_OP || kind == MAREY_KIND_ANNOTATION ||
+           (with_python && kind == MAREY_KIND_PYTHON);
+}
+
+uint32_t marey__torch_open_at(const struct marey_torch_build *build, uint32_t track_idx,
+                              int64_t ts_ns, bool with_python)
+{
+    if (track_idx == MAREY_NONE)
+        return MAREY_NONE;
+    size_t n = 0;
+    const struct marey_track *track = &marey_trace_tracks(build->trace, &n)[track_idx];
+    const struct marey_slices slices = marey_trace_slices(build->trace);
+    uint32_t low = track->first_slice; /* all before begin at ts_ns or earlier */
+    uint32_t high = track->first_slice + track->n_slices;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (slices.start_ns[middle] <= ts_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t at = low == track->first_slice ? MAREY_NONE : low - 1;
+    /* torch ends an event only when another begins after its end. */
+    while (at != MAREY_NONE &&
+           (!is_in_tree(marey_trace_slice_kind(build->trace, at), with_python) ||
+            slices.dur_ns[at] == MAREY_UNKNOWN || slices.start_ns[at] + slices.dur_ns[at] < ts_ns))
+        at = slices.parent_idx[at];
+    return at;
+}
