@@ -5,7 +5,7 @@
 
 #include "export/torch_table.h"
 
-#define US_IN_S  (1000.0 * 1000.0)
+#define US_IN_S (1000.0 * 1000.0)
 #define US_IN_MS 1000.0
 
 #define KIB (INT64_C(1) << 10)

@@ -11,7 +11,7 @@
 #include "export/torch_table.h"
 
 #define MOST_KEY_BYTES 64
-#define N_NEAREST      3
+#define N_NEAREST 3
 
 enum key_type {
     KEY_NUMBER,    /* read gives it */
@@ -41,7 +41,7 @@ static const struct marey_torch_event *event_of(const struct marey_torch_rows *r
 
 /* One number of a row or of its first event. */
 #define READ(function, expression)                                                                 \
-    static double function(const struct marey_torch_rows *rows, size_t i)                         \
+    static double function(const struct marey_torch_rows *rows, size_t i)                          \
     {                                                                                              \
         return (double)(expression);                                                               \
     }
@@ -208,7 +208,7 @@ static enum marey_status fail_unknown(const struct marey_torch_rows *rows, struc
 struct order {
     const struct marey_torch_rows *rows;
     const struct key *key;
-    double *number;           /* KEY_NUMBER */
+    double *number;            /* KEY_NUMBER */
     struct marey_textbuf text; /* KEY_TIME_TEXT: all texts, one after another */
     size_t *text_end;
 };
@@ -277,9 +277,8 @@ static int compare_stacks(const struct order *order, uint32_t a, uint32_t b)
     const uint32_t *stacks = order->rows->view->stacks;
     const uint32_t n = left->n_stack < right->n_stack ? left->n_stack : right->n_stack;
     for (uint32_t i = 0; i < n; i++) {
-        const int difference =
-            marey__str_compare(string(order, stacks[left->first_stack + i]),
-                               string(order, stacks[right->first_stack + i]));
+        const int difference = marey__str_compare(string(order, stacks[left->first_stack + i]),
+                                                  string(order, stacks[right->first_stack + i]));
         if (difference != 0)
             return difference;
     }

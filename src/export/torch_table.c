@@ -6,6 +6,7 @@
  * column pushes the line.
  */
 #include <math.h>
+#include <stddef.h>
 
 #include "base/error.h"
 #include "base/str.h"
@@ -13,40 +14,34 @@
 #include "export/torch_table.h"
 
 #define DEFAULT_WIDTH 12
-#define MOST_COLUMNS  24
-#define MOST_HEADING  40
-#define N_SCALES      6
+#define MOST_COLUMNS 24
+#define MOST_HEADING 40
+#define N_SCALES 6
 
 static const char *const flops_headings[N_SCALES] = {"FLOPs",  "KFLOPs", "MFLOPs",
                                                      "GFLOPs", "TFLOPs", "PFLOPs"};
 
 enum cell {
-    CELL_NAME,
-    CELL_OVERLOAD,
-    CELL_SELF_CPU_SHARE,
-    CELL_SELF_CPU,
-    CELL_CPU_SHARE,
-    CELL_CPU,
-    CELL_CPU_MEAN,
-    CELL_SELF_DEVICE,
-    CELL_SELF_DEVICE_SHARE,
-    CELL_DEVICE,
-    CELL_DEVICE_MEAN,
-    CELL_CPU_MEMORY,
-    CELL_SELF_CPU_MEMORY,
-    CELL_DEVICE_MEMORY,
-    CELL_SELF_DEVICE_MEMORY,
+    CELL_NAME,            /* string id */
+    CELL_TIME,            /* double */
+    CELL_MEAN,            /* double, by the count of calls */
+    CELL_CPU_SHARE,       /* double */
+    CELL_CPU_TOTAL_SHARE, /* the same, and 0 for an asynchronous row */
+    CELL_DEVICE_SHARE,    /* double */
+    CELL_BYTES,           /* int64_t */
     CELL_COUNT,
     CELL_SHAPES,
     CELL_SOURCE,
     CELL_FLOPS
 };
 
+#define FIELD(name) offsetof(struct marey_torch_average, name)
+
 struct column {
     char heading[MOST_HEADING];
     size_t width;
     enum cell cell;
-    bool is_left;
+    size_t field; /* of struct marey_torch_average */
 };
 
 struct table {
@@ -55,6 +50,7 @@ struct table {
     struct column column[MOST_COLUMNS];
     size_t n_columns;
     size_t line_length;
+    size_t left_column; /* the one that is aligned left; 0: none is */
     uint32_t source_width;
     uint32_t shapes_width;
     double flops_scale;
@@ -73,45 +69,71 @@ static struct marey_str string(const struct table *table, uint32_t id)
 
 /* ---- columns ---- */
 
-/* The heading is given in parts: most hold the device's name. */
-static void add_column(struct table *table, enum cell cell, size_t width, const char *before,
-                       const char *middle, const char *after)
+static struct column *add_column(struct table *table, enum cell cell, size_t width)
 {
     struct column *column = &table->column[table->n_columns++];
+    column->cell = cell;
+    column->width = width;
+    return column;
+}
+
+/* The heading is given in parts: most hold the device's name. */
+static void set_heading(struct column *column, const char *before, const char *middle,
+                        const char *after)
+{
     const char *const parts[] = {before, middle, after};
     size_t len = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         for (const char *at = parts[i]; *at != '\0' && len + 1 < MOST_HEADING; at++)
             column->heading[len++] = *at;
     column->heading[len] = '\0';
-    column->width = width;
-    column->cell = cell;
-    column->is_left = cell == CELL_SOURCE;
 }
 
-static void add_plain_column(struct table *table, enum cell cell, const char *heading)
+static void add_plain(struct table *table, enum cell cell, size_t field, const char *heading)
 {
-    add_column(table, cell, DEFAULT_WIDTH, heading, "", "");
+    struct column *column = add_column(table, cell, DEFAULT_WIDTH);
+    column->field = field;
+    set_heading(column, heading, "", "");
+}
+
+static void add_of_device(struct table *table, enum cell cell, size_t field, const char *before,
+                          const char *after)
+{
+    struct column *column = add_column(table, cell, DEFAULT_WIDTH);
+    column->field = field;
+    set_heading(column, before, table->rows.view->device_name, after);
+}
+
+static void add_wide(struct table *table, enum cell cell, size_t width, const char *heading)
+{
+    set_heading(add_column(table, cell, width), heading, "", "");
+}
+
+static void add_cpu_columns(struct table *table)
+{
+    add_plain(table, CELL_CPU_SHARE, FIELD(self_cpu_us), "Self CPU %");
+    add_plain(table, CELL_TIME, FIELD(self_cpu_us), "Self CPU");
+    add_plain(table, CELL_CPU_TOTAL_SHARE, FIELD(cpu_total_us), "CPU total %");
+    add_plain(table, CELL_TIME, FIELD(cpu_total_us), "CPU total");
+    add_plain(table, CELL_MEAN, FIELD(cpu_total_us), "CPU time avg");
 }
 
 static void add_device_columns(struct table *table)
 {
-    const char *device = table->rows.view->device_name;
-    add_column(table, CELL_SELF_DEVICE, DEFAULT_WIDTH, "Self ", device, "");
-    add_column(table, CELL_SELF_DEVICE_SHARE, DEFAULT_WIDTH, "Self ", device, " %");
-    add_column(table, CELL_DEVICE, DEFAULT_WIDTH, device, " total", "");
-    add_column(table, CELL_DEVICE_MEAN, DEFAULT_WIDTH, device, " time avg", "");
+    add_of_device(table, CELL_TIME, FIELD(self_device_us), "Self ", "");
+    add_of_device(table, CELL_DEVICE_SHARE, FIELD(self_device_us), "Self ", " %");
+    add_of_device(table, CELL_TIME, FIELD(device_total_us), "", " total");
+    add_of_device(table, CELL_MEAN, FIELD(device_total_us), "", " time avg");
 }
 
 static void add_memory_columns(struct table *table, bool has_device_memory)
 {
-    const char *device = table->rows.view->device_name;
-    add_plain_column(table, CELL_CPU_MEMORY, "CPU Mem");
-    add_plain_column(table, CELL_SELF_CPU_MEMORY, "Self CPU Mem");
-    if (device == NULL || !has_device_memory)
+    add_plain(table, CELL_BYTES, FIELD(cpu_memory), "CPU Mem");
+    add_plain(table, CELL_BYTES, FIELD(self_cpu_memory), "Self CPU Mem");
+    if (table->rows.view->device_name == NULL || !has_device_memory)
         return;
-    add_column(table, CELL_DEVICE_MEMORY, DEFAULT_WIDTH, device, " Mem", "");
-    add_column(table, CELL_SELF_DEVICE_MEMORY, DEFAULT_WIDTH, "Self ", device, " Mem");
+    add_of_device(table, CELL_BYTES, FIELD(device_memory), "", " Mem");
+    add_of_device(table, CELL_BYTES, FIELD(self_device_memory), "Self ", " Mem");
 }
 
 static uint32_t capped(size_t longest, uint32_t cap)
@@ -146,8 +168,7 @@ static void measure(struct table *table, struct extent *extent)
         extent->name = larger(extent->name, marey__torch_len(string(table, row->name_id)));
         extent->shapes = larger(extent->shapes, marey__torch_len(shapes));
         extent->has_shapes = extent->has_shapes || shapes.len > 2; /* more than "[]" */
-        extent->has_overload =
-            extent->has_overload || string(table, row->overload_id).len > 0;
+        extent->has_overload = extent->has_overload || string(table, row->overload_id).len > 0;
         extent->has_device_memory = extent->has_device_memory || row->self_device_memory > 0;
         table->has_device_time = table->has_device_time || row->self_device_us > 0;
         table->has_stack = table->has_stack || row->n_stack > 0;
@@ -164,7 +185,8 @@ static void add_flops_column(struct table *table, uint64_t least)
     const double digits = log10((double)least) / 3;
     const double scale = floor(digits < 0 ? 0 : digits > N_SCALES - 1 ? N_SCALES - 1 : digits);
     table->flops_scale = pow(10, scale * -3.0);
-    add_column(table, CELL_FLOPS, DEFAULT_WIDTH, "Total ", flops_headings[(size_t)scale], "");
+    set_heading(add_column(table, CELL_FLOPS, DEFAULT_WIDTH), "Total ",
+                flops_headings[(size_t)scale], "");
 }
 
 static void choose_columns(struct table *table)
@@ -177,23 +199,24 @@ static void choose_columns(struct table *table)
     table->shapes_width = capped(extent.shapes, options->max_shapes_column_width);
     table->source_width = capped(extent.stack, options->max_src_column_width);
 
-    add_column(table, CELL_NAME, name_width, "Name", "", "");
-    if (extent.has_overload)
-        add_column(table, CELL_OVERLOAD, name_width, "Overload Name", "", "");
-    add_plain_column(table, CELL_SELF_CPU_SHARE, "Self CPU %");
-    add_plain_column(table, CELL_SELF_CPU, "Self CPU");
-    add_plain_column(table, CELL_CPU_SHARE, "CPU total %");
-    add_plain_column(table, CELL_CPU, "CPU total");
-    add_plain_column(table, CELL_CPU_MEAN, "CPU time avg");
+    add_wide(table, CELL_NAME, name_width, "Name");
+    table->column[0].field = FIELD(name_id);
+    if (extent.has_overload) {
+        add_wide(table, CELL_NAME, name_width, "Overload Name");
+        table->column[1].field = FIELD(overload_id);
+    }
+    add_cpu_columns(table);
     if (table->has_device_time)
         add_device_columns(table);
     if (known.memory == MAREY_KNOWN_YES)
         add_memory_columns(table, extent.has_device_memory);
-    add_plain_column(table, CELL_COUNT, "# of Calls");
+    add_plain(table, CELL_COUNT, FIELD(count), "# of Calls");
     if (extent.has_shapes)
-        add_column(table, CELL_SHAPES, table->shapes_width, "Input Shapes", "", "");
-    if (table->has_stack)
-        add_column(table, CELL_SOURCE, table->source_width, "Source Location", "", "");
+        add_wide(table, CELL_SHAPES, table->shapes_width, "Input Shapes");
+    if (table->has_stack) {
+        add_wide(table, CELL_SOURCE, table->source_width, "Source Location");
+        table->left_column = table->n_columns - 1;
+    }
     if (known.flops == MAREY_KNOWN_YES && extent.least_flops > 0) {
         add_flops_column(table, extent.least_flops);
         if (table->has_stack) { /* torch appends the cells in the other order */
@@ -210,10 +233,9 @@ static void choose_columns(struct table *table)
 
 static bool is_counted(const struct marey_torch_average *row)
 {
-    return !row->is_user_annotation && (row->device_type == MAREY_TORCH_CUDA ||
-                                        row->device_type == MAREY_TORCH_PRIVATEUSE1 ||
-                                        row->device_type == MAREY_TORCH_MTIA ||
-                                        row->device_type == MAREY_TORCH_XPU);
+    return !row->is_user_annotation &&
+           (row->device_type == MAREY_TORCH_CUDA || row->device_type == MAREY_TORCH_PRIVATEUSE1 ||
+            row->device_type == MAREY_TORCH_MTIA || row->device_type == MAREY_TORCH_XPU);
 }
 
 static void add_up(struct table *table)
@@ -233,9 +255,7 @@ static enum marey_status check_shares(const struct table *table, struct marey_er
     for (size_t i = 0; i < table->rows.n && us == 0; i++) {
         const struct marey_torch_average *row = &table->rows.at[i];
         if (table->sum_cpu_us == 0)
-            us = row->self_cpu_us != 0 ? row->self_cpu_us
-                 : row->is_async       ? 0
-                                       : row->cpu_total_us;
+            us = row->self_cpu_us != 0 ? row->self_cpu_us : row->is_async ? 0 : row->cpu_total_us;
         if (us == 0 && table->has_device_time && table->sum_device_us == 0)
             us = row->self_device_us;
     }
@@ -249,14 +269,16 @@ static enum marey_status check_shares(const struct table *table, struct marey_er
 
 /* ---- text ---- */
 
-static void put_cell(struct table *table, const struct column *column, struct marey_str text)
+static void put_cell(struct table *table, size_t column, struct marey_str text)
 {
     const size_t len = marey__torch_len(text);
-    const size_t padding = len < column->width ? column->width - len : 0;
-    if (!column->is_left)
+    const size_t width = table->column[column].width;
+    const size_t padding = len < width ? width - len : 0;
+    const bool is_left = column != 0 && column == table->left_column;
+    if (!is_left)
         marey__text_add_repeat(table->out, ' ', padding);
     marey__text_add_str(table->out, text);
-    if (column->is_left)
+    if (is_left)
         marey__text_add_repeat(table->out, ' ', padding);
     marey__text_add_c(table->out, "  ");
 }
@@ -290,66 +312,43 @@ static void put_flops(struct table *table, const struct marey_torch_average *row
         marey__text_add_format(&table->cell, "%8.3f", (double)row->flops * table->flops_scale);
 }
 
-static void put_value(struct table *table, const struct marey_torch_average *row, enum cell cell)
+static void put_value(struct table *table, const struct marey_torch_average *row,
+                      const struct column *column)
 {
     struct marey_textbuf *out = &table->cell;
-    const enum marey_time_unit unit = table->options->time_unit;
-    const double count = (double)row->count;
-    switch (cell) {
+    const void *field = (const char *)row + column->field;
+    switch (column->cell) {
     case CELL_NAME:
-        put_name(table, row->name_id);
+        put_name(table, *(const uint32_t *)field);
         break;
-    case CELL_OVERLOAD:
-        put_name(table, row->overload_id);
+    case CELL_TIME:
+        marey__torch_add_time(out, *(const double *)field, table->options->time_unit);
         break;
-    case CELL_SELF_CPU_SHARE:
-        marey__torch_add_share(out, row->self_cpu_us, table->sum_cpu_us);
+    case CELL_MEAN:
+        marey__torch_add_time(out, *(const double *)field / (double)row->count,
+                              table->options->time_unit);
         break;
-    case CELL_SELF_CPU:
-        marey__torch_add_time(out, row->self_cpu_us, unit);
-        break;
-    case CELL_CPU_SHARE:
-        if (row->is_async)
+    case CELL_CPU_TOTAL_SHARE:
+        if (row->is_async) {
             marey__text_add_byte(out, '0');
-        else
-            marey__torch_add_share(out, row->cpu_total_us, table->sum_cpu_us);
+            break;
+        }
+        /* fall through */
+    case CELL_CPU_SHARE:
+        marey__torch_add_share(out, *(const double *)field, table->sum_cpu_us);
         break;
-    case CELL_CPU:
-        marey__torch_add_time(out, row->cpu_total_us, unit);
+    case CELL_DEVICE_SHARE:
+        marey__torch_add_share(out, *(const double *)field, table->sum_device_us);
         break;
-    case CELL_CPU_MEAN:
-        marey__torch_add_time(out, row->cpu_total_us / count, unit);
-        break;
-    case CELL_SELF_DEVICE:
-        marey__torch_add_time(out, row->self_device_us, unit);
-        break;
-    case CELL_SELF_DEVICE_SHARE:
-        marey__torch_add_share(out, row->self_device_us, table->sum_device_us);
-        break;
-    case CELL_DEVICE:
-        marey__torch_add_time(out, row->device_total_us, unit);
-        break;
-    case CELL_DEVICE_MEAN:
-        marey__torch_add_time(out, row->device_total_us / count, unit);
-        break;
-    case CELL_CPU_MEMORY:
-        marey__torch_add_bytes(out, row->cpu_memory);
-        break;
-    case CELL_SELF_CPU_MEMORY:
-        marey__torch_add_bytes(out, row->self_cpu_memory);
-        break;
-    case CELL_DEVICE_MEMORY:
-        marey__torch_add_bytes(out, row->device_memory);
-        break;
-    case CELL_SELF_DEVICE_MEMORY:
-        marey__torch_add_bytes(out, row->self_device_memory);
+    case CELL_BYTES:
+        marey__torch_add_bytes(out, *(const int64_t *)field);
         break;
     case CELL_COUNT:
         marey__text_add_u64(out, row->count);
         break;
     case CELL_SHAPES:
-        marey__text_add_str(out, marey__torch_head(string(table, row->shapes_id),
-                                                   (int64_t)table->shapes_width));
+        marey__text_add_str(
+            out, marey__torch_head(string(table, row->shapes_id), (int64_t)table->shapes_width));
         break;
     case CELL_SOURCE:
         put_source(table, row);
@@ -365,7 +364,7 @@ static void put_last(struct table *table, struct marey_str text)
 {
     for (size_t i = 0; i < table->n_columns; i++) {
         const bool is_last = i + 1 == table->n_columns;
-        put_cell(table, &table->column[i], is_last ? text : (struct marey_str){"", 0});
+        put_cell(table, i, is_last ? text : (struct marey_str){"", 0});
     }
     marey__text_add_byte(table->out, '\n');
 }
@@ -375,8 +374,8 @@ static void put_row(struct table *table, const struct marey_torch_average *row)
 {
     for (size_t i = 0; i < table->n_columns; i++) {
         marey__text_reset(&table->cell);
-        put_value(table, row, table->column[i].cell);
-        put_cell(table, &table->column[i], (struct marey_str){table->cell.ptr, table->cell.len});
+        put_value(table, row, &table->column[i]);
+        put_cell(table, i, (struct marey_str){table->cell.ptr, table->cell.len});
     }
     marey__text_add_byte(table->out, '\n');
     if (!table->has_stack)
@@ -416,7 +415,7 @@ static void put_head(struct table *table)
         put_title(table, "This report only display top-level ops statistics");
     put_rule(table);
     for (size_t i = 0; i < table->n_columns; i++)
-        put_cell(table, &table->column[i], marey__str(table->column[i].heading));
+        put_cell(table, i, marey__str(table->column[i].heading));
     marey__text_add_byte(table->out, '\n');
     put_rule(table);
 }
