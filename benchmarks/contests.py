@@ -275,7 +275,7 @@ class Book:
         big, middle = str(self.files.big), str(self.files.middle)
         return [
             Contest(
-                f"marey report {self.files.big.name}, wall time", "ms", milliseconds,
+                f"marey report {self.files.big.name}, start to exit", "ms", milliseconds,
                 [
                     Contestant("report.big.marey", "marey report", (command, "report", big),
                                memory="cold"),
@@ -287,7 +287,7 @@ class Book:
                 rounds=5, pinned=False,
             ),
             Contest(
-                f"marey report {self.files.middle_name}, wall time", "ms", milliseconds,
+                f"marey report {self.files.middle_name}, start to exit", "ms", milliseconds,
                 [
                     Contestant("report.middle.marey", "marey report", (command, "report", middle),
                                memory="cold"),
@@ -303,7 +303,7 @@ class Book:
     def start_up(self) -> Contest:
         command = str(self.files.command)
         return Contest(
-            "start-up of the command, wall time", "ms", milliseconds,
+            "start-up of the command, start to exit", "ms", milliseconds,
             [
                 Contestant("start.version.marey", "marey --version", (command, "--version")),
                 Contestant("start.python", "python -c pass", (sys.executable, "-c", "pass")),

@@ -19,6 +19,7 @@ import duckdb
 import orjson
 import pandas
 
+now_ns = time.process_time_ns if "cpu" in sys.argv[1:] else time.perf_counter_ns
 PLAIN = "select name, count(*), sum(dur), min(dur), max(dur) from slices group by name"
 EXACT = PLAIN.replace(" from", ", quantile_disc(dur, [0.5, 0.99]) from")
 
@@ -48,9 +49,9 @@ def connect(path: str) -> Any:
 def groupby(path: str, kind: str) -> dict[str, int]:
     if path not in kept:
         kept[path] = connect(path)
-    start = time.perf_counter_ns()
+    start = now_ns()
     rows = kept[path].execute(EXACT if kind == "exact" else PLAIN).fetchall()
-    took = time.perf_counter_ns() - start
+    took = now_ns() - start
     return {"ns": took, "complete": sum(row[1] for row in rows), "rows": len(rows)}
 
 

@@ -1,9 +1,10 @@
-"""run.py [--json PATH] [--only PREFIX] [--size MB] [--rounds N] - the benchmarks of `make bench`.
+"""run.py [--json PATH] [--only PREFIX] [--size MB] [--rounds N] [--clock cpu] - the benchmarks of `make bench`.
 
 Builds the programs in out/bench/build, makes the files once in out/bench, lets Marey and its
 peers take turns (a round to warm up, then those that count) and prints median and best of
 each row, with the same numbers as JSON on request. Peers that cannot be had are told and
-left out. MAREY_PUBLIC_TRACES names a folder of real files to read too.
+left out. --clock cpu takes the time of the processor instead of that on the wall: for a machine
+that others use too. MAREY_PUBLIC_TRACES names a folder of real files to read too.
 """
 
 from __future__ import annotations
@@ -129,17 +130,19 @@ class Row:
 class Hall:
     """The programs of one contest, started when first asked."""
 
-    def __init__(self, cpu: int | None) -> None:
+    def __init__(self, cpu: int | None, is_cpu_clock: bool) -> None:
         self.cpu = cpu
+        self.is_cpu_clock = is_cpu_clock
         self.servers: dict[tuple[str, ...], Server] = {}
 
     def ask(self, contestant: Contestant) -> Answer:
         if not contestant.request:
-            return run_command(list(contestant.argv))
+            return run_command(list(contestant.argv), self.is_cpu_clock)
         if contestant.fresh:
             self.close(contestant.argv)
         if contestant.argv not in self.servers:
-            self.servers[contestant.argv] = Server(list(contestant.argv), self.cpu)
+            argv = [*contestant.argv, *(["cpu"] if self.is_cpu_clock else [])]
+            self.servers[contestant.argv] = Server(argv, self.cpu)
         return self.servers[contestant.argv].ask(*contestant.request)
 
     def close(self, argv: tuple[str, ...]) -> None:
@@ -159,9 +162,8 @@ def check(contest: Contest, label: str, answer: Answer, agreed: Answer) -> None:
                      f"others have {agreed[name]}: no speed is worth this")
 
 
-def take_turns(contest: Contest, rounds: int, cpu: int | None) -> dict[str, list[Answer]]:
+def take_turns(contest: Contest, rounds: int, hall: Hall) -> dict[str, list[Answer]]:
     """Answers by contestant; the first round warms up and is only checked."""
-    hall = Hall(cpu if contest.pinned else None)
     answers: dict[str, list[Answer]] = {c.key: [] for c in contest.contestants}
     missing: set[str] = set()
     agreed: Answer = {}
@@ -227,6 +229,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only contests with a key that begins so")
     parser.add_argument("--size", type=float, default=500, help="MB of the large file")
     parser.add_argument("--rounds", type=int, default=1000, help="at most that many rounds")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     return parser.parse_args()
 
 
@@ -235,7 +238,7 @@ def main() -> None:
     started = time.monotonic()
     CACHE.mkdir(parents=True, exist_ok=True)
     build()
-    about = machine()
+    about = machine() | {"clock": options.clock}
     about["simdjson"] = first_line(str(BUILD / "benchmarks/peer_simdjson"), "--version")
     about["gzip"] = "ISA-L" if "libisal" in subprocess.run(
         ["ldd", str(BUILD / "cli/marey")], capture_output=True, text=True, check=False
@@ -249,7 +252,8 @@ def main() -> None:
     for contest in Book(files).contests():
         if not any(c.key.startswith(options.only) for c in contest.contestants):
             continue
-        answers = take_turns(contest, min(contest.rounds, options.rounds), cpu)
+        hall = Hall(cpu if contest.pinned else None, options.clock == "cpu")
+        answers = take_turns(contest, min(contest.rounds, options.rounds), hall)
         new = rows_of(contest, answers)
         show(contest, new)
         rows += new
