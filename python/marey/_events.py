@@ -162,7 +162,7 @@ class Event:
 
     @property
     def track(self) -> Track:
-        return self._trace.tracks[self._trace._track_index(self.index)]
+        return self._trace._track(self._trace._track_index(self.index))
 
     @property
     def start_ns(self) -> int:
@@ -209,7 +209,7 @@ class Event:
         end_ns = self.end_ns
         parents = self._trace._slices["parent_idx"]
         starts = self._trace._slices["start_ns"]
-        track = self.track._record
+        track = self._trace._track_records[self._trace._track_index(self.index)]
         found: list[int] = []
         # Whatever begins inside this slice lies behind it on the track.
         for i in range(self.index + 1, track.first_slice + track.n_slices):

@@ -51,19 +51,20 @@ STACK_METRICS = (
 
 
 class FunctionEvent(Timed):
-    """One event as torch's events() has it."""
+    """One event as torch's events() has it. Compare them by ==: asking twice for the same
+    event gives two objects."""
 
-    __slots__ = ("_cached", "_index", "_list")
+    __slots__ = ("_cached", "_index", "_view")
 
-    def __init__(self, events: EventList, index: int) -> None:
-        self._list = events
+    def __init__(self, view: TorchView, index: int) -> None:
+        self._view = view
         self._index = index
         self._cached: EventRecord | None = None
 
     @property
     def _record(self) -> EventRecord:
         if self._cached is None:
-            self._cached = EventRecord(*self._list._core.event(self._index))
+            self._cached = EventRecord(*self._view._core.event(self._index))
         return self._cached
 
     @property
@@ -122,25 +123,26 @@ class FunctionEvent(Timed):
     @property
     def stack(self) -> list[str]:
         """Innermost first."""
-        return self._list._core.stack(self._record.first_stack, self._record.n_stack)
+        return self._view._core.stack(self._record.first_stack, self._record.n_stack)
 
     @property
     def kernels(self) -> list[Kernel]:
-        rows = self._list._core.kernels(self._record.first_kernel, self._record.n_kernels)
+        rows = self._view._core.kernels(self._record.first_kernel, self._record.n_kernels)
         return [Kernel(*row) for row in rows]
 
     @property
     def cpu_parent(self) -> FunctionEvent | None:
         parent = self._record.parent_idx
-        return None if parent is None else self._list[parent]
+        return None if parent is None else FunctionEvent(self._view, parent)
 
     @property
     def cpu_children(self) -> list[FunctionEvent]:
-        return [self._list[i] for i in self._list._children.get(self._index, ())]
+        children = self._view._children.get(self._index, ())
+        return [FunctionEvent(self._view, i) for i in children]
 
     @property
     def use_device(self) -> str | None:
-        return self._list._view.use_device
+        return self._view.use_device
 
     @property
     def cuda_time_total(self) -> float:
@@ -156,7 +158,15 @@ class FunctionEvent(Timed):
     def event(self) -> Event | None:
         """The slice of the trace that this is; None for what has none."""
         index = self._record.slice_idx
-        return None if index is None else Event(self._list._view.trace, index)
+        return None if index is None else Event(self._view.trace, index)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FunctionEvent):
+            return NotImplemented
+        return self._view is other._view and self._index == other._index
+
+    def __hash__(self) -> int:
+        return hash((id(self._view), self._index))
 
     def __repr__(self) -> str:
         span = self.time_range
@@ -169,10 +179,10 @@ class FunctionEvent(Timed):
 class FunctionEventAvg(Timed):
     """One row as torch's key_averages() has it."""
 
-    __slots__ = ("_averages", "_row")
+    __slots__ = ("_row", "_view")
 
-    def __init__(self, averages: TorchAverages, row: AverageRecord) -> None:
-        self._averages = averages
+    def __init__(self, view: TorchView, row: AverageRecord) -> None:
+        self._view = view
         self._row = row
 
     @property
@@ -194,17 +204,17 @@ class FunctionEventAvg(Timed):
 
     @property
     def stack(self) -> list[str]:
-        return self._averages._view._core.stack(self._row.first_stack, self._row.n_stack)
+        return self._view._core.stack(self._row.first_stack, self._row.n_stack)
 
     @property
     def cpu_parent(self) -> FunctionEvent | None:
         """The parent of the first event of the row."""
         first = self._row.first_event
-        return None if first is None else self._averages._view.events()[first].cpu_parent
+        return None if first is None else FunctionEvent(self._view, first).cpu_parent
 
     @property
     def use_device(self) -> str | None:
-        return self._averages._view.use_device
+        return self._view.use_device
 
     def __repr__(self) -> str:
         return (
@@ -220,33 +230,17 @@ _Item = TypeVar("_Item", bound=Timed)
 
 
 class _TableList(Sequence[_Item]):
-    """A read-only list with torch's table()."""
+    """A read-only list with torch's table(). No item refers to it, so that no cycle keeps a
+    trace alive."""
 
     _view: TorchView
     _core: _core.TorchView | _core.TorchAverages
-
-    @cached_property
-    def _items(self) -> list[_Item]:
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, index: int) -> _Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[_Item]: ...
-    def __getitem__(self, index: int | slice) -> _Item | list[_Item]:
-        return self._items[index]
-
-    def __iter__(self) -> Iterator[_Item]:
-        return iter(self._items)
 
     @property
     def self_cpu_time_total(self) -> float:
         """The sum over all of them, added up as torch does."""
         total = 0.0
-        for item in self._items:
+        for item in self:
             total += item.self_cpu_time_total
         return total
 
@@ -292,17 +286,21 @@ class EventList(_TableList[FunctionEvent]):
         self._view = view
         self._core = view._core
 
-    @cached_property
-    def _items(self) -> list[FunctionEvent]:
-        return [FunctionEvent(self, i) for i in range(self._core.n_events())]
+    def __len__(self) -> int:
+        return self._core.n_events()
 
-    @cached_property
-    def _children(self) -> dict[int, list[int]]:
-        children: dict[int, list[int]] = {}
-        for i, parent in enumerate(self._core.parents()):
-            if parent is not None:
-                children.setdefault(parent, []).append(i)
-        return children
+    @overload
+    def __getitem__(self, index: int) -> FunctionEvent: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[FunctionEvent]: ...
+    def __getitem__(self, index: int | slice) -> FunctionEvent | list[FunctionEvent]:
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return [FunctionEvent(self._view, i) for i in places]
+        return FunctionEvent(self._view, places)
+
+    def __iter__(self) -> Iterator[FunctionEvent]:
+        return (FunctionEvent(self._view, i) for i in range(len(self)))
 
     def key_averages(
         self,
@@ -338,10 +336,17 @@ class TorchAverages(_TableList[FunctionEventAvg]):
         self._core = view._core.averages(
             by_shape=by_shape, by_stack=by_stack, by_overload=by_overload
         )
+        self._rows = [FunctionEventAvg(view, AverageRecord(*row)) for row in self._core.rows()]
 
-    @cached_property
-    def _items(self) -> list[FunctionEventAvg]:
-        return [FunctionEventAvg(self, AverageRecord(*row)) for row in self._core.rows()]
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> FunctionEventAvg: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[FunctionEventAvg]: ...
+    def __getitem__(self, index: int | slice) -> FunctionEventAvg | list[FunctionEventAvg]:
+        return self._rows[index]
 
     def __repr__(self) -> str:
         return f"<marey.TorchAverages, {len(self)} rows>"
@@ -381,18 +386,20 @@ class TorchView:
     def use_device(self) -> str | None:
         """"cuda" where the trace has events of such a device."""
         names = {1: "cuda", 12: "xpu", 20: "privateuseone"}
-        for item in self._events:
-            if item.device_type in names:
-                return names[item.device_type]
-        return None
+        found = [names[number] for number in self._core.device_types() if number in names]
+        return found[0] if found else None
 
     @cached_property
-    def _events(self) -> EventList:
-        return EventList(self)
+    def _children(self) -> dict[int, list[int]]:
+        children: dict[int, list[int]] = {}
+        for i, parent in enumerate(self._core.parents()):
+            if parent is not None:
+                children.setdefault(parent, []).append(i)
+        return children
 
     def events(self) -> EventList:
         """The FunctionEvents, in torch's order."""
-        return self._events
+        return EventList(self)
 
     def key_averages(
         self,
@@ -407,7 +414,7 @@ class TorchView:
         self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
     ) -> None:
         """Write one line a stack, as torch does: for flame graphs."""
-        self._events.export_stacks(path, metric)
+        self.events().export_stacks(path, metric)
 
     def __repr__(self) -> str:
         return f"<marey.TorchView of {self.trace!r} as torch {self.options.version}>"

@@ -213,20 +213,25 @@ class Trace:
         """Spans from a "b" to an "e" record."""
         spans = []
         for start_ns, dur_ns, track, name, id_text, cat_id, _, _ in self._core.async_spans():
-            where = None if track is None else self.tracks[track]
+            where = None if track is None else self._track(track)
             spans.append(
                 AsyncSpan(name, id_text, start_ns, dur_ns, where, self._categories[cat_id].name)
             )
         return spans
 
-    @cached_property
+    @property
     def tracks(self) -> list[Track]:
         """Where slices lie, in an order that does not depend on the file's."""
-        records = [TrackRecord(*row) for row in self._core.tracks()]
-        return [
-            Track(self, i, record, self.sources[record.source_idx].rank)
-            for i, record in enumerate(records)
-        ]
+        return [self._track(i) for i in range(len(self._track_records))]
+
+    @cached_property
+    def _track_records(self) -> list[TrackRecord]:
+        return [TrackRecord(*row) for row in self._core.tracks()]
+
+    def _track(self, index: int) -> Track:
+        """Made when asked for: a track that the trace kept would keep the trace."""
+        record = self._track_records[index]
+        return Track(self, index, record, self.sources[record.source_idx].rank)
 
     # -- about the trace
 
@@ -318,8 +323,8 @@ class Trace:
     @cached_property
     def _track_column(self) -> memoryview:
         column = array("I")
-        for track in self.tracks:
-            column.extend(array("I", [track.index]) * track.n_slices)
+        for index, track in enumerate(self._track_records):
+            column.extend(array("I", [index]) * track.n_slices)
         return memoryview(column).toreadonly()
 
     @cached_property
@@ -343,7 +348,7 @@ class Trace:
 
     @cached_property
     def _first_slices(self) -> list[int]:
-        return [track._record.first_slice for track in self.tracks]
+        return [track.first_slice for track in self._track_records]
 
     def _track_index(self, slice_idx: int) -> int:
         return bisect_right(self._first_slices, slice_idx) - 1
@@ -406,7 +411,7 @@ class Trace:
         sources = self.sources
         where = repr(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
         n_slices = len(self._slices["start_ns"])
-        return f"<marey.Trace {where}, {n_slices} slices on {len(self.tracks)} tracks>"
+        return f"<marey.Trace {where}, {n_slices} slices on {len(self._track_records)} tracks>"
 
 
 def _parsed_or_text(json_text: str | None) -> Any:

@@ -206,6 +206,28 @@ static PyObject *view_parents(PyObject *self, PyObject *unused)
     return list;
 }
 
+/* device_types(): torch's numbers of those that occur, ascending. */
+static PyObject *view_device_types(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    size_t n = 0;
+    const struct marey_torch_event *events = marey_torch_view_events(view_of(self), &n);
+    uint64_t seen = 0;
+    for (size_t i = 0; i < n; i++)
+        seen |= UINT64_C(1) << ((unsigned int)events[i].device_type & 63U);
+
+    PyObject *list = PyList_New(0);
+    for (int type = 0; list != NULL && type < 64; type++) {
+        if (!(seen >> type & 1U))
+            continue;
+        PyObject *number = PyLong_FromLong(type);
+        if (number == NULL || PyList_Append(list, number) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(number);
+    }
+    return list;
+}
+
 /* True if first + n lies in a table of n_all entries. */
 static bool range_is_inside(unsigned int first, unsigned int n, size_t n_all)
 {
@@ -348,6 +370,7 @@ static PyMethodDef view_methods[] = {
     {"n_events", view_n_events, METH_NOARGS, NULL},
     {"event", view_event, METH_O, NULL},
     {"parents", view_parents, METH_NOARGS, NULL},
+    {"device_types", view_device_types, METH_NOARGS, NULL},
     {"kernels", view_kernels, METH_VARARGS, NULL},
     {"stack", view_stack, METH_VARARGS, NULL},
     WITH_KEYWORDS("table", view_table),

@@ -264,7 +264,7 @@ LATER = {
 }  # fmt: skip
 """Keys of analyses that do not exist yet."""
 
-OTHERWISE = {"loads", "exit", "device", "info", "args", "meta", "order", "track_names"}
+OTHERWISE = {"loads", "exit", "device", "info", "order", "track_names"}
 """Keys that tests of their own look at; `exit` is that of a command to come."""
 
 
@@ -310,22 +310,6 @@ def test_what_is_normal_is_counted(name: str) -> None:
     for reason, count in CASES[name]["expect"]["info"].items():
         if reason not in ("flow_end_alone", "flow_start_alone", "born_before"):
             assert info[reason] == count
-
-
-@pytest.mark.parametrize("name", cases_with("args"))
-def test_args_are_read(name: str) -> None:
-    events = load(CASES[name]).events()
-    for subject, args in CASES[name]["expect"]["args"].items():
-        event = next(event for event in events if subject in (event.name, place(event)))
-        for key, value in args.items():
-            assert event.args[key] == value
-
-
-@pytest.mark.parametrize("name", cases_with("meta"))
-def test_the_head_is_read(name: str) -> None:
-    metadata = load(CASES[name]).metadata
-    for key, value in CASES[name]["expect"]["meta"].items():
-        assert metadata[key] == value
 
 
 @pytest.mark.parametrize("name", cases_with("track_names"))
