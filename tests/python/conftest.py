@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from marey.__main__ import _commands
 
 DATA = Path(os.environ.get("MAREY_TEST_DATA", Path(__file__).resolve().parent.parent / "data"))
 
+# Nothing is left behind in the tree.
 sys.dont_write_bytecode = True
+set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"marey-hypothesis-{os.getuid()}")
 
 # A shared machine may be slow, and a failing seed is printed; examples are not stored.
 settings.register_profile("marey", deadline=None, database=None, print_blob=True, max_examples=60)
