@@ -108,14 +108,11 @@ void marey__chrome_list_release(struct marey_chrome *chrome);
  * then. The inline functions below hand out what was made before. */
 struct marey_chrome_piece marey__chrome_make_name(struct marey_chrome *chrome, uint32_t name_id);
 struct marey_chrome_piece marey__chrome_make_category(struct marey_chrome *chrome,
-                                                      enum marey_chrome_what what,
-                                                      uint8_t cat_id);
-struct marey_chrome_piece marey__chrome_make_track(struct marey_chrome *chrome,
-                                                   uint32_t track_idx);
+                                                      enum marey_chrome_what what, uint8_t cat_id);
+struct marey_chrome_piece marey__chrome_make_track(struct marey_chrome *chrome, uint32_t track_idx);
 struct marey_chrome_piece marey__chrome_make_flow_track(struct marey_chrome *chrome,
                                                         uint32_t track_idx);
-struct marey_chrome_piece marey__chrome_make_label(struct marey_chrome *chrome,
-                                                   uint8_t label_idx);
+struct marey_chrome_piece marey__chrome_make_label(struct marey_chrome *chrome, uint8_t label_idx);
 
 static inline struct marey_chrome_piece marey__chrome_name(struct marey_chrome *chrome,
                                                            uint32_t name_id)

@@ -82,8 +82,9 @@ static enum marey_status add_left_out(struct marey_chrome *chrome)
         const uint64_t n = left_out_of(chrome, &ledger.rows[i]);
         if (n == 0)
             continue;
-        marey__text_add_format(&chrome->out, "%s\"%s\": ",
-                               is_first ? "  \"mareyLeftOut\": {" : ", ", ledger.rows[i].reason);
+        marey__text_add_format(&chrome->out,
+                               "%s\"%s\": ", is_first ? "  \"mareyLeftOut\": {" : ", ",
+                               ledger.rows[i].reason);
         marey__text_add_u64(&chrome->out, n);
         is_first = false;
     }

@@ -74,8 +74,7 @@ static void add_quarantined(struct filler *filler, const struct marey_chrome *ch
                 chrome->quarantined[i].track_idx);
 }
 
-static bool list_allocate(const struct marey_alloc *alloc, struct marey_chrome_list *list,
-                          size_t n)
+static bool list_allocate(const struct marey_alloc *alloc, struct marey_chrome_list *list, size_t n)
 {
     list->n = n;
     list->offset = marey__alloc(alloc, n, sizeof *list->offset);

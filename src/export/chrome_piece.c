@@ -78,8 +78,8 @@ struct marey_chrome_piece marey__chrome_make_category(struct marey_chrome *chrom
 void marey__chrome_add_id(struct marey_textbuf *out, struct marey_str text)
 {
     const size_t sign = text.len > 0 && text.ptr[0] == '-';
-    bool is_integer = text.len > sign && text.len < 32 &&
-                      (text.ptr[sign] != '0' || text.len == sign + 1);
+    bool is_integer =
+        text.len > sign && text.len < 32 && (text.ptr[sign] != '0' || text.len == sign + 1);
     for (size_t i = sign; i < text.len && is_integer; i++)
         is_integer = text.ptr[i] >= '0' && text.ptr[i] <= '9';
     if (is_integer)

@@ -53,7 +53,8 @@ static inline char *put_piece(char *out, struct marey_chrome_piece piece)
     return out + piece.len;
 }
 
-#define PUT(out, literal) (memcpy((out), (literal), sizeof(literal) - 1), (out) + sizeof(literal) - 1)
+#define PUT(out, literal)                                                                          \
+    (memcpy((out), (literal), sizeof(literal) - 1), (out) + sizeof(literal) - 1)
 
 /* A time relative to the source's base. Seconds change rarely: their digits are kept. */
 static inline char *put_ts(struct marey_chrome *chrome, char *out, int64_t ns)
@@ -267,8 +268,7 @@ static bool push_open(struct marey_chrome *chrome, uint32_t slice_idx, uint32_t 
                      sizeof *chrome->open))
         return false;
     chrome->open = open;
-    chrome->open[chrome->n_open] =
-        (struct marey_chrome_open){slice_idx, chrome->open_top[track]};
+    chrome->open[chrome->n_open] = (struct marey_chrome_open){slice_idx, chrome->open_top[track]};
     chrome->open_top[track] = (uint32_t)chrome->n_open++;
     return true;
 }
@@ -309,11 +309,10 @@ enum marey_status marey__chrome_ends(struct marey_chrome *chrome)
 
 /* ---- dispatch ---- */
 
-/* The columns are in the order of tracks, the list is not. An idx of another column is
- * harmless: nothing is read. */
+/* The columns are in the order of tracks, the list is not. */
 static inline void prefetch(const struct marey_chrome *chrome, size_t i)
 {
-    if (i >= chrome->list.n)
+    if (i >= chrome->list.n || chrome->list.ref[i].what != MAREY_CHROME_SLICE)
         return;
     const uint32_t idx = chrome->list.ref[i].idx;
     __builtin_prefetch(chrome->slices.start_ns + idx);
@@ -328,16 +327,31 @@ enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str ar
     const uint32_t track = chrome->list.ref[i].track;
     prefetch(chrome, i + PREFETCH_AHEAD);
     switch ((enum marey_chrome_what)chrome->list.ref[i].what) {
-    case MAREY_CHROME_SLICE: add_slice(chrome, idx, track, args); break;
-    case MAREY_CHROME_BEGIN: add_begin(chrome, idx, track, args); break;
-    case MAREY_CHROME_INSTANT: add_instant(chrome, idx, args); break;
-    case MAREY_CHROME_COUNTER: add_counter(chrome, idx, args); break;
-    case MAREY_CHROME_ASYNC_BEGIN: add_async(chrome, MAREY_CHROME_ASYNC_BEGIN, idx, args); break;
-    case MAREY_CHROME_ASYNC_END: add_async(chrome, MAREY_CHROME_ASYNC_END, idx, args); break;
-    case MAREY_CHROME_QUARANTINED: add_quarantined(chrome, idx, args); break;
+    case MAREY_CHROME_SLICE:
+        add_slice(chrome, idx, track, args);
+        break;
+    case MAREY_CHROME_BEGIN:
+        add_begin(chrome, idx, track, args);
+        break;
+    case MAREY_CHROME_INSTANT:
+        add_instant(chrome, idx, args);
+        break;
+    case MAREY_CHROME_COUNTER:
+        add_counter(chrome, idx, args);
+        break;
+    case MAREY_CHROME_ASYNC_BEGIN:
+        add_async(chrome, MAREY_CHROME_ASYNC_BEGIN, idx, args);
+        break;
+    case MAREY_CHROME_ASYNC_END:
+        add_async(chrome, MAREY_CHROME_ASYNC_END, idx, args);
+        break;
+    case MAREY_CHROME_QUARANTINED:
+        add_quarantined(chrome, idx, args);
+        break;
     case MAREY_CHROME_END:
     case MAREY_CHROME_FLOW:
-    case MAREY_CHROME_N_WHATS: break;
+    case MAREY_CHROME_N_WHATS:
+        break;
     }
     return chrome->out.len < BLOCK_BYTES && !chrome->out.failed
                ? MAREY_OK

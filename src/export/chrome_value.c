@@ -5,7 +5,7 @@
  * those, and they are copied as they are. The rest is walked byte by byte; what is legal
  * stays as it is there too, so mending never changes valid text.
  *
- * Mended (faults.md F2 to F4, F7): NaN, Infinity and inf with or without sign become null;
+ * Mended (fixtures F02 to F04, F07): NaN, Infinity and inf with or without sign become null;
  * raw control characters in strings are escaped; a back-slash that begins no escape is
  * doubled; invalid UTF-8 becomes U+FFFD.
  */

@@ -32,9 +32,8 @@ static void add_cell(const struct marey_table *table, const struct marey_column 
 {
     if (column->type == MAREY_CELL_TEXT) {
         const struct marey_str text =
-            column->text_id == NULL
-                ? marey__str(marey_kind_name(row->kind))
-                : marey_averages_string(table->averages, column->text_id(row));
+            column->text_id == NULL ? marey__str(marey_kind_name(row->kind))
+                                    : marey_averages_string(table->averages, column->text_id(row));
         if (text.ptr != NULL)
             add_quoted(out, text);
         return;

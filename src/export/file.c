@@ -86,8 +86,7 @@ static int create_beside(struct marey_outfile *file)
 enum marey_status marey__outfile_open(struct marey_outfile *file, const char *path, bool overwrite,
                                       const struct marey_alloc *alloc, struct marey_error *err)
 {
-    *file = (struct marey_outfile){
-        .alloc = *alloc, .path = path, .fd = -1, .overwrite = overwrite};
+    *file = (struct marey_outfile){.alloc = *alloc, .path = path, .fd = -1, .overwrite = overwrite};
     if (path[0] == '\0')
         return marey__fail(err, MAREY_IO, "cannot write '': a file needs a name");
     MAREY_TRY(check_target(file, err));

@@ -31,13 +31,12 @@ struct marey_outfile {
 
 /* \fails MAREY_IO: no such folder, exists and overwrite is false, not a regular file;
  *        MAREY_NOMEM. Release in any case. */
-MAREY_MUST_CHECK enum marey_status marey__outfile_open(struct marey_outfile *file,
-                                                       const char *path, bool overwrite,
+MAREY_MUST_CHECK enum marey_status marey__outfile_open(struct marey_outfile *file, const char *path,
+                                                       bool overwrite,
                                                        const struct marey_alloc *alloc,
                                                        struct marey_error *err);
-MAREY_MUST_CHECK enum marey_status marey__outfile_write(struct marey_outfile *file,
-                                                        const void *ptr, size_t len,
-                                                        struct marey_error *err);
+MAREY_MUST_CHECK enum marey_status marey__outfile_write(struct marey_outfile *file, const void *ptr,
+                                                        size_t len, struct marey_error *err);
 
 /* Closes and renames. \fails MAREY_IO */
 MAREY_MUST_CHECK enum marey_status marey__outfile_commit(struct marey_outfile *file,

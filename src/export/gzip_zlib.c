@@ -54,8 +54,8 @@ struct marey_gzip *marey__gzip_new(const struct marey_alloc *alloc, int level, m
     gzip->alloc = *alloc;
     gzip->sink = sink;
     gzip->ctx = ctx;
-    gzip->stream = (z_stream){
-        .zalloc = zlib_allocate, .zfree = zlib_release, .opaque = &gzip->alloc};
+    gzip->stream =
+        (z_stream){.zalloc = zlib_allocate, .zfree = zlib_release, .opaque = &gzip->alloc};
     gzip->is_ready = deflateInit2(&gzip->stream, level, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
                                   Z_DEFAULT_STRATEGY) == Z_OK;
     if (gzip->is_ready)

@@ -67,8 +67,8 @@ static void add_trace(const struct marey_table *table, struct marey_textbuf *out
     add_key(out, "slices", false);
     marey__text_add_u64(out, marey_trace_slices(table->trace).n);
     add_key(out, "window_ns", false);
-    add_i64(out, window.start_ns == MAREY_UNKNOWN ? MAREY_UNKNOWN
-                                                  : window.end_ns - window.start_ns);
+    add_i64(out,
+            window.start_ns == MAREY_UNKNOWN ? MAREY_UNKNOWN : window.end_ns - window.start_ns);
     marey__text_add_byte(out, '}');
 }
 
@@ -79,9 +79,9 @@ static void add_totals(const struct marey_table *table, struct marey_textbuf *ou
         const char *key;
         int64_t value;
     } members[] = {
-        {"host_self_ns", totals->host_self_ns},     {"python_self_ns", totals->python_self_ns},
-        {"device_sum_ns", totals->device_sum_ns},   {"device_busy_ns", totals->device_busy_ns},
-        {"unowned_ns", totals->unowned_ns},         {"overhead_ns", totals->overhead_ns},
+        {"host_self_ns", totals->host_self_ns},   {"python_self_ns", totals->python_self_ns},
+        {"device_sum_ns", totals->device_sum_ns}, {"device_busy_ns", totals->device_busy_ns},
+        {"unowned_ns", totals->unowned_ns},       {"overhead_ns", totals->overhead_ns},
         {"devices", (int64_t)totals->n_devices},
     };
     marey__text_add_byte(out, '{');
@@ -116,9 +116,8 @@ static void add_cell(const struct marey_table *table, const struct marey_column 
 {
     if (column->type == MAREY_CELL_TEXT) {
         const struct marey_str text =
-            column->text_id == NULL
-                ? marey__str(marey_kind_name(row->kind))
-                : marey_averages_string(table->averages, column->text_id(row));
+            column->text_id == NULL ? marey__str(marey_kind_name(row->kind))
+                                    : marey_averages_string(table->averages, column->text_id(row));
         if (text.ptr == NULL)
             marey__text_add_c(out, "null");
         else

@@ -80,9 +80,15 @@ enum marey_status marey_table_text(struct marey_averages *averages,
 
     marey__public_text_begin(text, &out);
     switch (table.options.format) {
-    case MAREY_TABLE_TEXT: marey__table_write_text(&table, &out); break;
-    case MAREY_TABLE_CSV: marey__table_write_csv(&table, &out); break;
-    case MAREY_TABLE_JSON: marey__table_write_json(&table, &out); break;
+    case MAREY_TABLE_TEXT:
+        marey__table_write_text(&table, &out);
+        break;
+    case MAREY_TABLE_CSV:
+        marey__table_write_csv(&table, &out);
+        break;
+    case MAREY_TABLE_JSON:
+        marey__table_write_json(&table, &out);
+        break;
     }
     status = marey__public_text_end(&out, text, err);
 

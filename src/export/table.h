@@ -14,11 +14,7 @@
 #include "base/text.h"
 #include "marey/export.h"
 
-enum marey_block {
-    MAREY_BLOCK_HOST = 0,
-    MAREY_BLOCK_DEVICE = 1,
-    MAREY_N_BLOCKS = 2
-};
+enum marey_block { MAREY_BLOCK_HOST = 0, MAREY_BLOCK_DEVICE = 1, MAREY_N_BLOCKS = 2 };
 
 #define MAREY_N_LAYOUTS 2
 #define MAREY_MOST_COLUMNS 32
@@ -145,10 +141,10 @@ void marey__add_grouped(struct marey_textbuf *out, uint64_t value);
 struct marey_labels {
     struct marey_alloc alloc;
     struct marey_textbuf bytes;
-    size_t *end;       /* [n] label i is bytes[end[i - 1], end[i]) */
-    uint32_t *number;  /* [n] "#k" of names that still look alike, 0 if none */
+    size_t *end;      /* [n] label i is bytes[end[i - 1], end[i]) */
+    uint32_t *number; /* [n] "#k" of names that still look alike, 0 if none */
     struct marey_textbuf full;
-    size_t *full_end;  /* [n] the uncut texts */
+    size_t *full_end; /* [n] the uncut texts */
     size_t n;
 };
 

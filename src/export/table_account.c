@@ -47,6 +47,7 @@ static void add_row(const struct marey_ledger_row *row, struct marey_textbuf *li
     marey__text_add_c(line, ": ");
     marey__add_grouped(line, row->count);
     marey__text_add_format(line, " %s (%s)", row->reason, row->meaning);
+    out->failed |= marey__text_failed(line);
     marey__text_add_c(out, "  ");
     marey__display_add_wrapped(out, (struct marey_str){line->ptr, line->len}, LINE_WIDTH - 2,
                                INDENT);
@@ -67,9 +68,10 @@ void marey__table_add_account(const struct marey_table *table, struct marey_text
         return;
     if (n_unclean == 1 && n_crossings > 0) {
         marey__add_grouped(out, n_crossings);
-        marey__text_add_c(out, n_crossings == 1
-                                   ? " slice outlives its parent (each instant is charged once)\n"
-                                   : " slices outlive their parent (each instant is charged once)\n");
+        marey__text_add_c(out,
+                          n_crossings == 1
+                              ? " slice outlives its parent (each instant is charged once)\n"
+                              : " slices outlive their parent (each instant is charged once)\n");
         return;
     }
     marey__text_add_c(out, "not clean (");
@@ -83,7 +85,6 @@ void marey__table_add_account(const struct marey_table *table, struct marey_text
     for (size_t i = 0; i < ledger->n_rows; i++)
         if (ledger->rows[i].map != MAREY_LEDGER_INFO)
             add_row(&ledger->rows[i], &line, out);
-    out->failed |= marey__text_failed(&line);
     marey__text_release(&line);
 }
 

@@ -198,17 +198,35 @@ const size_t marey__n_columns = N_COLUMNS;
 #define AT(id) &marey__columns[id]
 
 static const struct marey_column *const marey_order[] = {
-    AT(NAME),   AT(KIND),        AT(OVERLOAD),          AT(CALLS),        AT(TIMED),
-    AT(SELF),   AT(SELF_SHARE),  AT(TOTAL),             AT(TOTAL_SHARE),  AT(MEAN),
-    AT(MIN),    AT(P50),         AT(P99),               AT(MAX),          AT(DEVICE_SELF),
-    AT(DEVICE_SELF_SHARE),       AT(DEVICE_TOTAL),      AT(DEVICE_MEAN),  AT(DEVICE_OPERATIONS),
-    AT(SHAPES), AT(STACK),
+    AT(NAME),
+    AT(KIND),
+    AT(OVERLOAD),
+    AT(CALLS),
+    AT(TIMED),
+    AT(SELF),
+    AT(SELF_SHARE),
+    AT(TOTAL),
+    AT(TOTAL_SHARE),
+    AT(MEAN),
+    AT(MIN),
+    AT(P50),
+    AT(P99),
+    AT(MAX),
+    AT(DEVICE_SELF),
+    AT(DEVICE_SELF_SHARE),
+    AT(DEVICE_TOTAL),
+    AT(DEVICE_MEAN),
+    AT(DEVICE_OPERATIONS),
+    AT(SHAPES),
+    AT(STACK),
 };
 
 static const struct marey_column *const torch_order[] = {
-    AT(NAME),  AT(OVERLOAD),    AT(SELF_SHARE),        AT(SELF),         AT(TOTAL_SHARE),
-    AT(TOTAL), AT(MEAN),        AT(DEVICE_SELF),       AT(DEVICE_SELF_SHARE), AT(DEVICE_TOTAL),
-    AT(DEVICE_MEAN),            AT(CALLS),             AT(SHAPES),       AT(STACK),
+    AT(NAME),         AT(OVERLOAD),    AT(SELF_SHARE),
+    AT(SELF),         AT(TOTAL_SHARE), AT(TOTAL),
+    AT(MEAN),         AT(DEVICE_SELF), AT(DEVICE_SELF_SHARE),
+    AT(DEVICE_TOTAL), AT(DEVICE_MEAN), AT(CALLS),
+    AT(SHAPES),       AT(STACK),
 };
 
 const struct marey_column *const *marey__layout_columns(enum marey_table_layout layout, size_t *n)
@@ -223,11 +241,28 @@ const struct marey_column *const *marey__layout_columns(enum marey_table_layout 
 
 /* The names of marey_order, for people who ask what there is. */
 static const char *const column_names[] = {
-    "name",        "kind",              "overload",     "calls",       "timed",
-    "self",        "self_share",        "total",        "total_share", "mean",
-    "min",         "p50",               "p99",          "max",         "device_self",
-    "device_self_share", "device_total", "device_mean", "device_operations",
-    "shapes",      "stack",             NULL,
+    "name",
+    "kind",
+    "overload",
+    "calls",
+    "timed",
+    "self",
+    "self_share",
+    "total",
+    "total_share",
+    "mean",
+    "min",
+    "p50",
+    "p99",
+    "max",
+    "device_self",
+    "device_self_share",
+    "device_total",
+    "device_mean",
+    "device_operations",
+    "shapes",
+    "stack",
+    NULL,
 };
 
 const char *const *marey_table_columns(void)
@@ -326,7 +361,8 @@ void marey__column_nearest(struct marey_str name, bool with_keys, struct marey_t
         size_t best = SIZE_MAX;
         size_t best_i = 0;
         for (size_t i = 0; i < n; i++) {
-            const char *text = i < N_COLUMNS ? marey__columns[i].name : torch_keys[i - N_COLUMNS].key;
+            const char *text =
+                i < N_COLUMNS ? marey__columns[i].name : torch_keys[i - N_COLUMNS].key;
             const size_t far = distance(wanted, marey__str(text));
             if (!taken[i] && far < best) {
                 best = far;

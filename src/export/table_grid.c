@@ -22,8 +22,11 @@ static const struct {
     size_t fitted;
     size_t loose;
 } text_caps[] = {
-    {"name", SIZE_MAX, TORCH_NAME}, {"kind", 20, 20},  {"overload", 20, TORCH_NAME},
-    {"shapes", 32, 80},             {"stack", 40, 75},
+    {"name", SIZE_MAX, TORCH_NAME},
+    {"kind", 20, 20},
+    {"overload", 20, TORCH_NAME},
+    {"shapes", 32, 80},
+    {"stack", 40, 75},
 };
 
 struct marey_str marey__grid_cell(const struct marey_grid *grid, size_t i, size_t j)
@@ -112,8 +115,8 @@ static void add_text_cell(struct marey_grid *grid, const struct marey_column *co
     if (column->text_id == NULL)
         marey__text_add_c(&grid->cells, marey_kind_name(row->kind));
     else
-        marey__display_add(&grid->cells, marey_averages_string(grid->table->averages,
-                                                               column->text_id(row)));
+        marey__display_add(&grid->cells,
+                           marey_averages_string(grid->table->averages, column->text_id(row)));
 }
 
 static void add_number_cell(struct marey_grid *grid, const struct marey_column *column,
@@ -138,8 +141,8 @@ static void add_number_cell(struct marey_grid *grid, const struct marey_column *
 static void add_cells(struct marey_grid *grid, size_t i)
 {
     const bool is_extra = i >= grid->n_rows;
-    const struct marey_average *row = is_extra ? &grid->extra[i - grid->n_rows]
-                                               : grid->table->block[grid->block].row[i];
+    const struct marey_average *row =
+        is_extra ? &grid->extra[i - grid->n_rows] : grid->table->block[grid->block].row[i];
     for (size_t j = 0; j < grid->n_columns; j++) {
         const struct marey_column *column = grid->column[j];
         if (column->type != MAREY_CELL_TEXT)
@@ -357,8 +360,8 @@ static bool cut_names(struct marey_grid *grid)
 bool marey__grid_make(struct marey_grid *grid, const struct marey_table *table,
                       enum marey_block block)
 {
-    *grid = (struct marey_grid){
-        .table = table, .block = block, .n_rows = table->block[block].n_shown};
+    *grid =
+        (struct marey_grid){.table = table, .block = block, .n_rows = table->block[block].n_shown};
     marey__text_init(&grid->heads, &table->alloc);
     marey__text_init(&grid->cells, &table->alloc);
     const struct marey_column *name = marey__column_find(marey__str("name"));

@@ -1,5 +1,5 @@
 /*
- * table_name.c - names cut so that different rows stay different (faults.md B1).
+ * table_name.c - names cut so that different rows stay different (fixture B01).
  *
  * A name that is too long keeps both ends: "void at::native::…kernel<4, …>". Names that
  * look alike then are cut again around the place where they first differ, a few times; what
@@ -11,9 +11,7 @@
 #include "export/display.h"
 #include "export/table.h"
 
-/* Bytes shown before the difference: from the start of its word, within these bounds. */
-#define MOST_BACK 28
-#define LEAST_BACK 10
+#define LEAST_BACK 10 /* bytes shown before a difference */
 #define LEAST_WIDTH 12
 #define MOST_ROUNDS 4 /* a group may fall into smaller ones that differ further on */
 
@@ -37,8 +35,8 @@ struct marey_str marey__label_full(const struct marey_labels *labels, size_t i)
 
 static bool same_but_kind(const struct marey_average *a, const struct marey_average *b)
 {
-    return a->name_id == b->name_id && a->shapes_id == b->shapes_id &&
-           a->stack_id == b->stack_id && a->overload_id == b->overload_id && a->kind != b->kind;
+    return a->name_id == b->name_id && a->shapes_id == b->shapes_id && a->stack_id == b->stack_id &&
+           a->overload_id == b->overload_id && a->kind != b->kind;
 }
 
 static int compare_name_ids(const void *ctx, uint32_t a, uint32_t b)
@@ -115,8 +113,8 @@ static size_t group_end(const struct marey_labels *labels, const uint32_t *order
 {
     size_t to = from + 1;
     *differ = false;
-    while (to < labels->n && marey__str_is(marey__label(labels, order[from]),
-                                           marey__label(labels, order[to]))) {
+    while (to < labels->n &&
+           marey__str_is(marey__label(labels, order[from]), marey__label(labels, order[to]))) {
         *differ |= !marey__str_is(marey__label_full(labels, order[from]),
                                   marey__label_full(labels, order[to]));
         to++;
@@ -134,20 +132,21 @@ static size_t common_prefix(struct marey_str a, struct marey_str b)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || (c & '\x80') != 0;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (c & '\x80') != 0;
 }
 
-/* Back to the start of the word that the difference lies in, at least LEAST_BACK, and to a
- * whole character. */
-static size_t word_start(struct marey_str text, size_t at)
+/* Back to the start of the word that the difference lies in, at least LEAST_BACK, at most
+ * half of the room, and to a whole character. */
+static size_t word_start(struct marey_str text, size_t at, size_t room)
 {
-    const size_t least = at > MOST_BACK ? at - MOST_BACK : 0;
+    const size_t most_back = room / 2 < at ? room / 2 : at;
+    const size_t least_back = LEAST_BACK < most_back ? LEAST_BACK : most_back;
     size_t start = at;
-    while (start > least && is_word(text.ptr[start - 1]))
+    while (start > at - most_back && is_word(text.ptr[start - 1]))
         start--;
-    if (at - start < LEAST_BACK)
-        start = at > LEAST_BACK ? at - LEAST_BACK : 0;
+    if (at - start < least_back)
+        start = at - least_back;
     while (start > 0 && start < text.len && ((unsigned char)text.ptr[start] & 0xc0) == 0x80)
         start--;
     return start;
@@ -158,16 +157,16 @@ static size_t word_start(struct marey_str text, size_t at)
 static void add_around(struct marey_textbuf *out, struct marey_str full, size_t differs_at,
                        size_t width)
 {
-    const size_t head_width = (width - 1) / 3;
+    const size_t head_width = width / 3;
+    const size_t room = width - head_width - 1;
     const struct marey_str head = marey__display_head(full, head_width);
-    const size_t word = word_start(full, differs_at < full.len ? differs_at : full.len);
+    const size_t word = word_start(full, differs_at < full.len ? differs_at : full.len, room);
     const size_t from = word > head.len ? word : head.len;
     if (differs_at <= head.len || width < LEAST_WIDTH) {
         marey__display_add_middle(out, full, width);
         return;
     }
     const struct marey_str rest = {full.ptr + from, full.len - from};
-    const size_t room = width - head_width - 1;
     marey__text_add_str(out, head);
     marey__text_add_c(out, from > head.len ? MAREY_ELLIPSIS : "");
     if (marey__display_width(rest) <= room)

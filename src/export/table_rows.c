@@ -1,7 +1,7 @@
 /*
  * table_rows.c - which columns, which rows, in which order.
  *
- * The order is total (style 11.5): by the key; unknown values last in both directions;
+ * The order is total: by the key; unknown values last in both directions;
  * ties by name, start, track. The default order is the averages' own.
  */
 #include "base/error.h"
@@ -20,13 +20,20 @@ bool marey__table_is_device_row(const struct marey_average *row)
 static bool is_shown(const struct marey_table *table, enum marey_show show)
 {
     switch (show) {
-    case MAREY_SHOW_NEVER: return false;
-    case MAREY_SHOW_ALWAYS: return true;
-    case MAREY_SHOW_DEVICE: return table->has_device;
-    case MAREY_SHOW_PERCENTILE: return table->grouping.percentiles;
-    case MAREY_SHOW_OVERLOAD: return table->grouping.by_overload;
-    case MAREY_SHOW_SHAPE: return table->grouping.by_shape;
-    case MAREY_SHOW_STACK: return table->grouping.by_stack > 0;
+    case MAREY_SHOW_NEVER:
+        return false;
+    case MAREY_SHOW_ALWAYS:
+        return true;
+    case MAREY_SHOW_DEVICE:
+        return table->has_device;
+    case MAREY_SHOW_PERCENTILE:
+        return table->grouping.percentiles;
+    case MAREY_SHOW_OVERLOAD:
+        return table->grouping.by_overload;
+    case MAREY_SHOW_SHAPE:
+        return table->grouping.by_shape;
+    case MAREY_SHOW_STACK:
+        return table->grouping.by_stack > 0;
     }
     return false;
 }
@@ -285,8 +292,8 @@ enum marey_status marey__table_arrange(struct marey_table *table, struct marey_e
     const int64_t whole[MAREY_N_BLOCKS] = {table->totals.host_self_ns, table->totals.device_sum_ns};
     for (int i = 0; i < MAREY_N_BLOCKS; i++) {
         struct marey_block_rows *block = &table->block[i];
-        block->whole_ns = whole[i] == MAREY_UNKNOWN || whole[i] < block->self_ns ? block->self_ns
-                                                                                : whole[i];
+        block->whole_ns =
+            whole[i] == MAREY_UNKNOWN || whole[i] < block->self_ns ? block->self_ns : whole[i];
     }
     return MAREY_OK;
 }

@@ -96,6 +96,7 @@ static void add_row(const struct marey_grid *grid, size_t i, struct marey_textbu
                 marey__display_add_tail(scratch, text, grid->width[j]);
             else
                 marey__display_add_middle(scratch, text, grid->width[j]);
+            out->failed |= marey__text_failed(scratch);
             marey__text_add_c(out, j == 0 ? "" : "  ");
             add_padded(out, (struct marey_str){scratch->ptr, scratch->len}, grid->width[j],
                        column->type != MAREY_CELL_TEXT, j + 1 == grid->n_columns);
@@ -132,8 +133,8 @@ static void add_host_sums(const struct marey_table *table, struct marey_textbuf 
 {
     add_sum(table, out, "Self CPU time total: ", table->totals.host_self_ns);
     if (table->totals.overhead_ns > 0)
-        add_sum(table, out, "; the profiler's own overhead, in no row: ",
-                table->totals.overhead_ns);
+        add_sum(table, out,
+                "; the profiler's own overhead, in no row: ", table->totals.overhead_ns);
     marey__text_add_byte(out, '\n');
 }
 
@@ -170,7 +171,6 @@ static void add_block(const struct marey_table *table, enum marey_block block,
     } else {
         out->failed = true;
     }
-    out->failed |= marey__text_failed(&scratch);
     marey__grid_release(&grid);
     marey__text_release(&scratch);
 }

@@ -17,9 +17,8 @@ void marey__public_text_begin(struct marey_text *text, struct marey_textbuf *out
 
 /* Hands the bytes over, with a terminating zero; releases them if the buffer has failed.
  * \fails MAREY_NOMEM */
-MAREY_MUST_CHECK enum marey_status marey__public_text_end(struct marey_textbuf *out,
-                                                          struct marey_text *text,
-                                                          struct marey_error *err);
+MAREY_MUST_CHECK enum marey_status
+marey__public_text_end(struct marey_textbuf *out, struct marey_text *text, struct marey_error *err);
 
 /* Ends without a result after a failure: *text keeps the memory and is empty. */
 void marey__public_text_abandon(struct marey_textbuf *out, struct marey_text *text);

@@ -1,0 +1,390 @@
+/*
+ * Tests of the Chrome writer: bytes of single records, what is mended, what is left out.
+ * That reading gives back what was written is tested over files in test_identity.c.
+ */
+#include "export/chrome.h"
+#include "export/chrome_digits.h"
+#include "make_table.h"
+#include "marey/import.h"
+#include "same_trace.h"
+#include "support/alloc_fail.h"
+#include "support/make_random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct marey_trace *read_bytes(const char *json)
+{
+    struct marey_error err = {0};
+    struct marey_trace *trace = NULL;
+    EXPECT_OK(marey_import_bytes(marey__str(json), NULL, &trace, &err), &err);
+    return trace;
+}
+
+/* What is written of a file; the text is the caller's. */
+static struct marey_text rewrite(const char *json)
+{
+    struct marey_error err = {0};
+    struct marey_trace *trace = read_bytes(json);
+    struct marey_text text = {0};
+    EXPECT_OK(marey_export_chrome_text(trace, NULL, &text, &err), &err);
+    marey_trace_free(trace);
+    return text;
+}
+
+static void expect_rewritten(const char *json, const char *want)
+{
+    struct marey_text text = rewrite(json);
+    EXPECT_STR(text.ptr, want);
+    marey_text_release(&text);
+}
+
+/* Byte for byte what Kineto writes, but for the space around members and the flow's place. */
+static void records_look_like_kinetos(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\n"
+        "  \"schemaVersion\": 1,\n"
+        "  \"deviceProperties\": [],\n"
+        "  \"displayTimeUnit\": \"ms\",\n"
+        "  \"baseTimeNanoseconds\": 1790857026000000000,\n"
+        "  \"traceEvents\": [\n"
+        "  {\n"
+        "    \"name\": \"process_name\", \"ph\": \"M\", \"ts\": 4962958297654.837, \"pid\": 430, "
+        "\"tid\": 0,\n"
+        "    \"args\": {\n"
+        "      \"name\": \"python3\"\n"
+        "    }\n"
+        "  },\n"
+        "  {\n"
+        "    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::add\", \"pid\": 430, \"tid\": "
+        "464,\n"
+        "    \"ts\": 4962958309066.086, \"dur\": 287.903,\n"
+        "    \"args\": {\n"
+        "      \"External id\": 513,\"Record function id\": 0, \"Ev Idx\": 0\n"
+        "    }\n"
+        "  },\n"
+        "  {\n"
+        "    \"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", "
+        "\"pid\": 430, \"tid\": 464,\n"
+        "    \"ts\": 4962958309384.018,\n"
+        "    \"args\": {\n"
+        "      \"Bytes\": -4\n"
+        "    }\n"
+        "  },\n"
+        "  {\n"
+        "    \"ph\": \"C\", \"cat\": \"hardware_counters\", \"name\": \"power\", \"pid\": \"GPU 0 "
+        "Counters\",\n"
+        "    \"ts\": 4962958309384.019,\n"
+        "    \"args\": {\"W\": 1.5}\n"
+        "  },\n"
+        "  {\n"
+        "    \"ph\": \"f\", \"id\": 1, \"pid\": 430, \"tid\": 464, \"ts\": 4962958309115.497,\n"
+        "    \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"bp\": \"e\"\n"
+        "  }\n"
+        "  ],\n"
+        "  \"traceName\": \"/tmp/a.json\"\n"
+        "}\n";
+    expect_rewritten(file, file);
+}
+
+static void missing_members_stay_missing(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\n  \"traceEvents\": [\n"
+        "  {\n    \"ph\": \"X\", \n    \"ts\": 0.000, \"dur\": 0.001\n  },\n"
+        "  {\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"\", \"pid\": 0, \"tid\": \"x "
+        "y\",\n"
+        "    \"ts\": -0.005\n  },\n"
+        "  {\n    \"ph\": \"i\", \"name\": \"n\", \"pid\": -1,\n    \"ts\": 12.000\n  },\n"
+        "  {\n    \"ph\": \"s\", \"id\": \"0x1f\", \"tid\": 3, \"ts\": 1.000\n  }\n"
+        "  ]\n}\n";
+    expect_rewritten(file, file);
+    expect_rewritten("[]", "{\n  \"traceEvents\": [\n\n  ]\n}\n");
+}
+
+static void names_are_escaped(void **state)
+{
+    (void)state;
+    struct marey_text text =
+        rewrite("[{\"ph\":\"X\",\"name\":\"a\\\"b\\\\c\\n\\u00e9\\u0001\",\"cat\":\"x\\\"y\","
+                "\"pid\":1,\"tid\":\"t\\\"\",\"ts\":1,\"dur\":2}]");
+    EXPECT_HOLDS(text.ptr, "\"cat\": \"x\\\"y\", \"name\": \"a\\\"b\\\\c\\n\xc3\xa9\\u0001\", "
+                           "\"pid\": 1, \"tid\": \"t\\\"\",\n");
+    marey_text_release(&text);
+}
+
+/* Pairs are found again by a stack in file order, whatever lies between them. */
+static void begins_and_ends_pair_again(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        /* nested, touching, zero length, with others between */
+        "[{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":0},"
+        "{\"ph\":\"B\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1},"
+        "{\"ph\":\"X\",\"name\":\"x\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":2},"
+        "{\"ph\":\"B\",\"name\":\"c\",\"pid\":1,\"tid\":1,\"ts\":2},"
+        "{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":2},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":2},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":2,\"ts\":9},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":9}]",
+        /* never ended, over and under ended ones */
+        "[{\"ph\":\"B\",\"name\":\"open\",\"pid\":1,\"tid\":1,\"ts\":0},"
+        "{\"ph\":\"B\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":5},"
+        "{\"ph\":\"B\",\"name\":\"open too\",\"pid\":1,\"tid\":1,\"ts\":6}]",
+        /* the clock steps back, so an ended slice crosses an open one */
+        "[{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":0},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":10},"
+        "{\"ph\":\"B\",\"name\":\"open\",\"pid\":1,\"tid\":1,\"ts\":5}]",
+        "[{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":0},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":10},"
+        "{\"ph\":\"B\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":5},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":12}]",
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct difference difference = {0};
+        struct marey_trace *trace = read_bytes(files[i]);
+        struct marey_text text = rewrite(files[i]);
+        struct marey_trace *again = read_bytes(text.ptr);
+        if (!same_trace(trace, again, false, &difference)) {
+            print_message("# file %zu\n", i);
+            EXPECT_FAIL(difference.text);
+        }
+        marey_trace_free(again);
+        marey_text_release(&text);
+        marey_trace_free(trace);
+    }
+}
+
+static void records_set_aside_are_written_or_counted(void **state)
+{
+    (void)state;
+    struct marey_text text = rewrite(
+        "{\"k\": 1, \"traceEvents\": [{},"
+        "{\"ph\":\"X\",\"name\":\"neg\",\"pid\":1,\"tid\":1,\"ts\":5,\"dur\":-1},"
+        "{\"ph\":\"X\",\"name\":\"no ts\",\"pid\":1,\"tid\":1,\"dur\":1,\"args\":{\"a\":1}},"
+        "{\"ph\":\"?\",\"name\":\"odd\",\"pid\":1,\"tid\":1,\"ts\":5},"
+        "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":5},"
+        "{\"ph\":\"N\",\"pid\":1,\"tid\":1,\"ts\":5}]}");
+    EXPECT_HOLDS(text.ptr, "{\n  \"k\": 1,\n  \"mareyLeftOut\": {\"unknown_ph\": 1, "
+                           "\"unmatched_end\": 1, \"other_phase\": 1},\n  \"traceEvents\": [\n"
+                           "  {},\n");
+    EXPECT_HOLDS(text.ptr, "\"name\": \"neg\", \"pid\": 1, \"tid\": 1,\n"
+                           "    \"ts\": 5.000, \"dur\": -1.000\n  },\n");
+    EXPECT_HOLDS(text.ptr, "\"name\": \"no ts\", \"pid\": 1, \"tid\": 1,\n    \"dur\": null,\n"
+                           "    \"args\": {\"a\":1}\n  }");
+    marey_text_release(&text);
+}
+
+static void several_sources_are_refused(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_source(&make, 1);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "a", 0, 1);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_error err = {0};
+    struct marey_text text = {0};
+    EXPECT_STATUS(marey_export_chrome_text(trace, NULL, &text, &err), MAREY_UNSUPPORTED);
+    EXPECT_STR(err.message, "cannot write the trace as one file: '2 sources' do not fit a format "
+                            "of one, load and export them one by one");
+    EXPECT_TRUE(text.ptr == NULL);
+    marey_trace_free(trace);
+}
+
+static void args_can_be_left_out(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_bytes("[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,"
+                                           "\"ts\":1,\"dur\":2,\"args\":{\"x\":1}}]");
+    const struct marey_chrome_options options = {.size = sizeof options, .omit_args = true};
+    struct marey_error err = {0};
+    struct marey_text text = {0};
+    EXPECT_OK(marey_export_chrome_text(trace, &options, &text, &err), &err);
+    EXPECT_TRUE(strstr(text.ptr, "args") == NULL);
+    const char *place = text.ptr;
+    EXPECT_OK(marey_export_chrome_text(trace, &options, &text, &err), &err);
+    EXPECT_TRUE(text.ptr == place); /* the memory is used again */
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
+/* ---- values ---- */
+
+static void expect_copied(const char *json, const char *want)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_textbuf out;
+    marey__text_init(&out, &alloc);
+    marey__chrome_add_value(&out, marey__str(json));
+    EXPECT_BYTES(out.ptr, out.len, want);
+    marey__text_release(&out);
+}
+
+static void valid_values_stay_byte_for_byte(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        "{}",
+        "{\n      \"a\": 1,\"b\":[1, 2.5e-3, true, null]\n    }",
+        "{\"a\": \"x\\\"y\\\\z\\n\\u00e9\\/\", \"b\"\t:\r\n -0}",
+        "{\"caf\xc3\xa9\": \"\xe6\xb3\xa8\"}",
+        "{\"NaN\": \"NaN and -Infinity, inf\", \"nan\": [\"nan\"]}",
+        "{\"banana\": \"information\", \"nano\": 1, \"infix\": false}",
+        "[1, 2]",
+        "\"text\"",
+        "17",
+        "",
+    };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        expect_copied(values[i], values[i]);
+}
+
+static void invalid_values_are_mended(void **state)
+{
+    (void)state;
+    expect_copied("{\"x\":NaN}", "{\"x\":null}");
+    expect_copied("{\"x\": Infinity, \"y\":-Infinity,\"z\":[inf,-inf , nan]}",
+                  "{\"x\": null, \"y\":null,\"z\":[null,null , null]}");
+    expect_copied("{\"x\":\"C:\\x\\new\"}", "{\"x\":\"C:\\\\x\\new\"}");
+    expect_copied("{\"x\":\"\\u12g4\"}", "{\"x\":\"\\\\u12g4\"}");
+    expect_copied("{\"x\":\"a\tb\nc\x01\"}", "{\"x\":\"a\\tb\\nc\\u0001\"}");
+    expect_copied("{\"x\":\"a\xff"
+                  "b\"}",
+                  "{\"x\":\"a\xef\xbf\xbd"
+                  "b\"}");
+    expect_copied("{\"x\":\"\xff cut", "{\"x\":\"\xef\xbf\xbd cut\""); /* stays inside the text */
+}
+
+/* The scan by vectors sees what the walk sees, wherever it stands. */
+static void scan_finds_oddities_at_every_place(void **state)
+{
+    (void)state;
+    static const char *const odd[] = {"NaN", "inf", "-Infinity"};
+    char json[128];
+    char want[128];
+    for (int before = 0; before < 70; before++)
+        for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+            for (int after = 0; after < 3; after++) {
+                (void)snprintf(json, sizeof json, "{\"%0*d\":%s%*s}", before, 0, odd[i], after, "");
+                (void)snprintf(want, sizeof want, "{\"%0*d\":null%*s}", before, 0, after, "");
+                expect_copied(json, want);
+            }
+}
+
+/* ---- digits ---- */
+
+static void expect_us(int64_t ns)
+{
+    char out[64];
+    char want[64];
+    const size_t len = (size_t)(marey_put_us(out, ns) - out);
+    (void)snprintf(want, sizeof want, "%s%lld.%03lld", ns < 0 ? "-" : "",
+                   (long long)(ns < 0 ? -(ns / 1000) : ns / 1000),
+                   (long long)(ns < 0 ? -(ns % 1000) : ns % 1000));
+    EXPECT_BYTES(out, len, want);
+}
+
+static void digits_agree_with_printf(void **state)
+{
+    (void)state;
+    uint64_t random = make_seed("digits_agree_with_printf");
+    for (int64_t ns = -1100; ns <= 1100; ns++)
+        expect_us(ns);
+    for (int64_t power = 1000; power < INT64_MAX / 10; power *= 10)
+        for (int64_t off = -2; off <= 2; off++)
+            expect_us(power + off);
+    for (int i = 0; i < 100000; i++)
+        expect_us((int64_t)(make_random(&random) >> (2 + make_random_below(&random, 60))));
+    expect_us(INT64_MAX);
+}
+
+/* ---- order ---- */
+
+/* Records come out in the order of their source, however they lie in it: spread evenly, or
+ * in clusters that no bucket sort likes. */
+static void records_keep_the_order_of_their_file(void **state)
+{
+    (void)state;
+    uint64_t random = make_seed("records_keep_the_order_of_their_file");
+    for (int is_clustered = 0; is_clustered < 2; is_clustered++) {
+        struct make_trace make;
+        char name[32];
+        const int n = 500;
+        make_trace_begin(&make, NULL);
+        for (int i = 0; i < n; i++) {
+            if (is_clustered && i == n / 2)
+                make.next_byte += UINT64_C(1) << 40;
+            (void)snprintf(name, sizeof name, "%llu",
+                           (unsigned long long)make_random_below(&random, 7));
+            make_thread(&make, "1", name);
+            (void)snprintf(name, sizeof name, "n%d.", i);
+            const int64_t start = (int64_t)make_random_below(&random, 1000);
+            make_slice(&make, "cpu_op", name, start, start + 5);
+        }
+        struct marey_trace *trace = make_trace_end(&make);
+        struct marey_error err = {0};
+        struct marey_text text = {0};
+        EXPECT_OK(marey_export_chrome_text(trace, NULL, &text, &err), &err);
+        const char *at = text.ptr;
+        for (int i = 0; i < n; i++) {
+            (void)snprintf(name, sizeof name, "\"n%d.\"", i);
+            at = strstr(at, name);
+            EXPECT_TRUE(at != NULL);
+        }
+        marey_text_release(&text);
+        marey_trace_free(trace);
+    }
+}
+
+/* ---- memory ---- */
+
+static enum marey_status export_text(void *ctx, const struct marey_alloc *alloc)
+{
+    struct marey_trace *trace = ctx;
+    struct marey_text text = {.alloc = *alloc};
+    struct marey_error err;
+    const enum marey_status status = marey_export_chrome_text(trace, NULL, &text, &err);
+    marey_text_release(&text);
+    return status;
+}
+
+static void every_lack_of_memory_is_told(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_bytes(
+        "{\"k\":1,\"traceEvents\":[{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":2},"
+        "{\"ph\":\"X\",\"name\":\"b\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1,"
+        "\"args\":{\"x\":NaN}},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":3},"
+        "{\"ph\":\"s\",\"id\":\"x\",\"pid\":1,\"tid\":1,\"ts\":3},"
+        "{\"ph\":\"b\",\"name\":\"io\",\"id\":\"y\",\"pid\":1,\"tid\":1,\"ts\":3},{}],"
+        "\"traceName\":\"t\"}");
+    EXPECT_TRUE(alloc_fail_sweep(export_text, trace) > 8);
+    marey_trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_look_like_kinetos),
+        cmocka_unit_test(missing_members_stay_missing),
+        cmocka_unit_test(names_are_escaped),
+        cmocka_unit_test(begins_and_ends_pair_again),
+        cmocka_unit_test(records_set_aside_are_written_or_counted),
+        cmocka_unit_test(several_sources_are_refused),
+        cmocka_unit_test(args_can_be_left_out),
+        cmocka_unit_test(valid_values_stay_byte_for_byte),
+        cmocka_unit_test(invalid_values_are_mended),
+        cmocka_unit_test(scan_finds_oddities_at_every_place),
+        cmocka_unit_test(digits_agree_with_printf),
+        cmocka_unit_test(records_keep_the_order_of_their_file),
+        cmocka_unit_test(every_lack_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
