@@ -36,8 +36,8 @@ MAREY_API void marey_text_release(struct marey_text *text);
 
 enum marey_table_format {
     MAREY_TABLE_TEXT = 0,
-    MAREY_TABLE_CSV = 1,  /* raw nanoseconds, one header line */
-    MAREY_TABLE_JSON = 2  /* {"schema": 1, ...}, raw nanoseconds */
+    MAREY_TABLE_CSV = 1, /* raw nanoseconds, one header line */
+    MAREY_TABLE_JSON = 2 /* {"schema": 1, ...}, raw nanoseconds */
 };
 
 enum marey_table_layout {
@@ -59,12 +59,12 @@ struct marey_table_options {
     size_t size;
     enum marey_table_format format;
     enum marey_table_layout layout;
-    const char *sort;     /* torch's sort_by, or a column's name; NULL: the default order.
-                             Numbers go down, texts up; "+key" goes up, "-key" down */
-    int64_t limit;        /* rows of a block; 0: 40 in text, all in csv and json; -1: all */
-    const char *columns;  /* names separated by commas, "all"; NULL: those that fit 120,
-                             in csv and json all */
-    const char *header;   /* a line above the table; NULL: none */
+    const char *sort;    /* torch's sort_by, or a column's name; NULL: the default order.
+                            Numbers go down, texts up; "+key" goes up, "-key" down */
+    int64_t limit;       /* rows of a block; 0: 40 in text, all in csv and json; -1: all */
+    const char *columns; /* names separated by commas, "all"; NULL: those that fit 120,
+                            in csv and json all */
+    const char *header;  /* a line above the table; NULL: none */
     enum marey_time_unit time_unit;
     uint32_t name_width;
     uint32_t shapes_width;
@@ -85,8 +85,8 @@ MAREY_API const char *const *marey_table_columns(void);
 /* torch's EventList.table(), byte for byte. */
 struct marey_torch_table_options {
     size_t size;
-    const char *sort_by;         /* NULL: unsorted */
-    int64_t row_limit;           /* -1: all; 0: none */
+    const char *sort_by;              /* NULL: unsorted */
+    int64_t row_limit;                /* -1: all; 0: none */
     uint32_t max_src_column_width;    /* torch's default is 75; MAREY_WIDTH_UNLIMITED is None */
     uint32_t max_name_column_width;   /* 55 */
     uint32_t max_shapes_column_width; /* 80 */
@@ -119,7 +119,7 @@ marey_torch_stacks_text(const struct marey_torch_view *view, const char *metric,
 
 struct marey_chrome_options {
     size_t size;
-    bool overwrite; /* else an existing file is MAREY_IO with a remedy */
+    bool overwrite;  /* else an existing file is MAREY_IO with a remedy */
     int compression; /* gzip level 1..9 for paths that end in .gz; 0: the default (1) */
     bool omit_args;  /* leave args out: quicker and smaller, and no longer the same trace */
 };

@@ -82,6 +82,7 @@ static enum marey_status run(struct marey_gzip *gzip, int flush, struct marey_er
         gzip->stream.avail_out = OUT_BYTES;
         result = deflate(&gzip->stream, flush);
         MAREY_ASSERT(result != Z_STREAM_ERROR);
+        (void)result;
         const size_t made = OUT_BYTES - gzip->stream.avail_out;
         if (made > 0)
             MAREY_TRY(gzip->sink(gzip->ctx, gzip->out, made, err));

@@ -335,8 +335,11 @@ static void gzip_hands_on_what_the_sink_fails_with(void **state)
     bytes = (struct bytes){.limit = 0};
     struct marey_gzip *gzip = marey__gzip_new(&alloc, 9, keep, &bytes);
     EXPECT_TRUE(gzip != NULL);
-    EXPECT_OK(marey__gzip_write(gzip, "x", 1, NULL), NULL);
-    EXPECT_STATUS(marey__gzip_end(gzip, NULL), MAREY_IO);
+    /* zlib writes its header at once, ISA-L with the first block. */
+    enum marey_status status = marey__gzip_write(gzip, "x", 1, NULL);
+    if (status == MAREY_OK)
+        status = marey__gzip_end(gzip, NULL);
+    EXPECT_STATUS(status, MAREY_IO);
     marey__gzip_free(gzip);
     marey__gzip_free(NULL);
 }
