@@ -78,6 +78,20 @@ static bool add_glue(struct marey_template *template, size_t *block, const char 
     return true;
 }
 
+/* Where the next template goes: behind the others, or once all places are taken in that of
+ * a metadata record, since torch 2.13 begins a file with more of these than there are places.
+ * MAREY_N_TEMPLATES if there is none. */
+static uint32_t place_for(const struct marey_walk *walk, char phase)
+{
+    uint32_t at = walk->n_templates;
+
+    if (at < MAREY_N_TEMPLATES || phase == 'M')
+        return at;
+    for (at = 0; at < MAREY_N_TEMPLATES && walk->templates[at].to.phase != 'M'; at++)
+        continue;
+    return at;
+}
+
 void marey__template_learn(struct marey_walk *walk, const struct marey_fields *fields,
                            const struct marey_launch_args *launch, const char *begin,
                            const char *end)
@@ -85,29 +99,32 @@ void marey__template_learn(struct marey_walk *walk, const struct marey_fields *f
     const struct marey_resolved *to = &walk->kineto->last;
     struct piece piece[MAREY_TEMPLATE_PARTS];
 
-    if (!to->is_clean || !fields->is_plain || walk->n_templates == MAREY_N_TEMPLATES ||
-        to->phase == '\0' || strchr("XstfiCM", to->phase) == NULL)
+    if (!to->is_clean || !fields->is_plain || to->phase == '\0' ||
+        strchr("XstfiCM", to->phase) == NULL)
+        return;
+    const uint32_t place = place_for(walk, to->phase);
+    if (place == MAREY_N_TEMPLATES)
         return;
     const size_t n = pieces_of(fields, launch, to->phase, piece);
     if (n == 0 && to->phase != 'M')
         return;
 
-    struct marey_template *template = &walk->templates[walk->n_templates];
+    struct marey_template learnt = {.to = *to, .next = place};
     size_t block = 0;
-    *template = (struct marey_template){.to = *to, .next = walk->n_templates};
     for (size_t i = 0; i < n; i++) {
-        if (!add_glue(template, &block, begin, piece[i].from, piece[i].what))
+        if (!add_glue(&learnt, &block, begin, piece[i].from, piece[i].what))
             return;
         begin = piece[i].to;
     }
-    if (!add_glue(template, &block, begin, end, MAREY_PART_END))
+    if (!add_glue(&learnt, &block, begin, end, MAREY_PART_END))
         return;
-    template->track_args = launch != NULL
-                               ? *launch
-                               : (struct marey_launch_args){.device = MAREY_UNKNOWN,
-                                                            .context = MAREY_UNKNOWN,
-                                                            .stream = MAREY_UNKNOWN};
-    template->meta = walk->kineto->last_meta;
-    walk->templates[walk->predicted].next = walk->n_templates;
-    walk->predicted = walk->n_templates++;
+    learnt.track_args = launch != NULL ? *launch
+                                       : (struct marey_launch_args){.device = MAREY_UNKNOWN,
+                                                                    .context = MAREY_UNKNOWN,
+                                                                    .stream = MAREY_UNKNOWN};
+    learnt.meta = walk->kineto->last_meta;
+    walk->templates[place] = learnt;
+    walk->templates[walk->predicted].next = place;
+    walk->predicted = place;
+    walk->n_templates += place == walk->n_templates;
 }
