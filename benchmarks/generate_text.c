@@ -53,12 +53,12 @@ void put_fixed(struct sink *sink, uint64_t value, int n_decimals)
 static const struct layout layouts[] = {
     {"kineto", "  {\n    ", "\n  }", "\n  }", ",\n", ", ", ",\n    ", ", ", ": ",
      ",\n    \"args\": {\n      ", ",\n    \"args\": {\n      ", "\n    }", ",", ", ", ",      ",
-     false, true},
+     ", ", false},
     {"minified", "{", "}", "}", ",", ",", ",", ",", ":", ",\"args\":{", ",\"args\":{", "}", ",",
-     ",", ",", false, true},
+     ",", ",", ",", false},
     {"newest", "  {\n    ", "\n  }", "\n    \n  }", ",\n", ",\n    ", ",\n    ", ",\n    \n    ",
      ": ", "\n    ,\n    \"args\": {\n      ", ",\n    \"args\": {\n      ", "\n    }", ",", ", ",
-     ",      ", true, false},
+     ",      ", "\n    , ", true},
 };
 
 const struct layout *find_layout(const char *name)

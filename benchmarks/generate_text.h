@@ -39,8 +39,8 @@ struct layout {
     const char *after_id; /* after External id */
     const char *item;     /* between keys and elements in args */
     const char *gap;      /* the same where Kineto pads with blanks */
-    bool metadata_first;
-    bool name_before_phase; /* of records of phase M */
+    const char *binding;  /* before "bp" of a flow's end */
+    bool is_uniform;      /* ph, cat, name, pid, tid, ts, dur in all records; metadata first */
 };
 
 struct writer {

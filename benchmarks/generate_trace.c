@@ -68,10 +68,10 @@ static void put_flow(struct writer *w, const char *phase, const char *name, uint
     put(&w->sink, layout->comma);
     put_text(w, "name", name);
     if (*phase == 'f') {
-        put(&w->sink, layout->comma);
+        put(&w->sink, layout->binding);
         put_text(w, "bp", "e");
     }
-    put(&w->sink, layout->close_bare);
+    put(&w->sink, *phase == 'f' ? layout->close : layout->close_bare);
 }
 
 static void put_ev_idx(struct writer *w, const char *separator)
@@ -381,9 +381,9 @@ static void put_metadata(struct writer *w, const char *name, uint64_t pid, uint6
 {
     const struct layout *layout = w->layout;
     open_record(w);
-    put_text(w, layout->name_before_phase ? "name" : "ph", layout->name_before_phase ? name : "M");
+    put_text(w, layout->is_uniform ? "ph" : "name", layout->is_uniform ? "M" : name);
     put(&w->sink, layout->comma);
-    put_text(w, layout->name_before_phase ? "ph" : "name", layout->name_before_phase ? "M" : name);
+    put_text(w, layout->is_uniform ? "name" : "ph", layout->is_uniform ? name : "M");
     put_time(w, layout->comma, "ts", START_NS);
     put_number(w, layout->comma, "pid", pid);
     put_number(w, layout->comma, "tid", tid);
@@ -419,12 +419,18 @@ static void put_mark(struct writer *w, const char *name, const char *pid, const 
 {
     const struct layout *layout = w->layout;
     open_record(w);
-    put_text(w, "name", name);
-    put(&w->sink, layout->comma);
+    if (!layout->is_uniform) {
+        put_text(w, "name", name);
+        put(&w->sink, layout->comma);
+    }
     put_text(w, "ph", "i");
-    put(&w->sink, layout->comma);
+    put(&w->sink, layout->instant);
     put_text(w, "s", "g");
     put(&w->sink, layout->line);
+    if (layout->is_uniform) {
+        put_text(w, "name", name);
+        put(&w->sink, layout->comma);
+    }
     put_text(w, "pid", pid);
     put(&w->sink, layout->comma);
     put_text(w, "tid", tid);
@@ -432,25 +438,43 @@ static void put_mark(struct writer *w, const char *name, const char *pid, const 
     put(&w->sink, layout->close_bare);
 }
 
-static void put_tail(struct writer *w, uint64_t end_ns)
+/* The record of what was recorded, all with text for pid and tid. */
+static void put_span(struct writer *w, uint64_t start_ns, uint64_t end_ns)
 {
     const struct layout *layout = w->layout;
-    const uint64_t start_ns = START_NS - 500000;
+    const char *name = "PyTorch Profiler (0)";
     open_record(w);
     put_text(w, "ph", "X");
     put(&w->sink, layout->comma);
     put_text(w, "cat", "Trace");
-    put_time(w, layout->comma, "ts", start_ns);
-    put_time(w, layout->comma, "dur", end_ns - start_ns);
+    if (layout->is_uniform) {
+        put(&w->sink, layout->comma);
+        put_text(w, "name", name);
+    } else {
+        put_time(w, layout->comma, "ts", start_ns);
+        put_time(w, layout->comma, "dur", end_ns - start_ns);
+    }
     put(&w->sink, layout->line);
     put_text(w, "pid", "Spans");
     put(&w->sink, layout->comma);
     put_text(w, "tid", "PyTorch Profiler");
-    put(&w->sink, layout->line);
-    put_text(w, "name", "PyTorch Profiler (0)");
+    if (layout->is_uniform) {
+        put_time(w, layout->comma, "ts", start_ns);
+        put_time(w, layout->comma, "dur", end_ns - start_ns);
+    } else {
+        put(&w->sink, layout->line);
+        put_text(w, "name", name);
+    }
     put(&w->sink, layout->args);
     put_number(w, "", "Op count", 0);
     close_record(w);
+}
+
+static void put_tail(struct writer *w, uint64_t end_ns)
+{
+    const struct layout *layout = w->layout;
+    const uint64_t start_ns = START_NS - 500000;
+    put_span(w, start_ns, end_ns);
     put_mark(w, "Iteration Start: PyTorch Profiler", "Traces", "Trace PyTorch Profiler", start_ns);
     put_mark(w, "Record Window End", "", "", end_ns + 40000000);
     put(&w->sink, layout->item[1] == '\0' ? "]," : "\n  ],\n  ");
@@ -523,7 +547,7 @@ static uint32_t count_steps(struct run *run, struct writer w, uint64_t size_byte
 static void put_trace(struct writer *w, struct run *run, uint32_t n_steps)
 {
     put_head(w);
-    if (w->layout->metadata_first)
+    if (w->layout->is_uniform)
         put_all_metadata(w);
     for (int section = 0; section < N_SECTIONS; section++) {
         run_begin(run);
@@ -535,7 +559,7 @@ static void put_trace(struct writer *w, struct run *run, uint32_t n_steps)
             }
         }
     }
-    if (!w->layout->metadata_first)
+    if (!w->layout->is_uniform)
         put_all_metadata(w);
     put_tail(w, run->now_ns);
 }
