@@ -5,34 +5,65 @@
  * front-end event collect what lies under its own id. Two known faults come from that and
  * are kept: an id is an op's or a CUPTI correlation, so a runtime call without an op may
  * collect the kernels of an op that has the same number; and an overhead record takes the
- * id of the op around it, so it collects that op's kernels once more.
+ * id of the event around it, so it collects an op's kernels once more.
  */
 #include "aggregate/torch_view.h"
 #include "base/error.h"
 
-static bool is_front_end(const struct marey_torch_row *row)
+bool marey__torch_is_front_end(const struct marey_torch_row *row)
 {
     return row->kind == MAREY_KIND_OP || row->kind == MAREY_KIND_ANNOTATION ||
            row->kind == MAREY_KIND_PYTHON || row->kind == MAREY_KIND_OTHER;
 }
 
-/* Rows of slices by slice. */
-static bool map_slices(const struct marey_torch_build *build, struct marey_hashmap *row_of)
+static bool is_call(const struct marey_torch_row *row)
 {
-    for (size_t i = 0; i < build->n_rows; i++) {
-        if (build->rows[i].source != MAREY_TORCH_SLICE || !is_front_end(&build->rows[i]))
+    return row->kind == MAREY_KIND_RUNTIME || row->kind == MAREY_KIND_DRIVER;
+}
+
+/* The first row of a key stays. */
+static bool note(struct marey_hashmap *map, int64_t key, size_t row)
+{
+    uint32_t *at = marey__hashmap_put(map, (uint64_t)key);
+    if (at != NULL && *at == MAREY_NONE)
+        *at = (uint32_t)row;
+    return at != NULL;
+}
+
+static bool map_rows(struct marey_torch_build *build)
+{
+    bool has_room = true;
+    for (size_t i = 0; i < build->n_rows && has_room; i++) {
+        const struct marey_torch_row *row = &build->rows[i];
+        if (is_call(row) && row->correlation > 0)
+            has_room = note(&build->call_of_id, row->correlation, i);
+        if (!marey__torch_is_front_end(row))
             continue;
-        uint32_t *row = marey__hashmap_put(row_of, build->rows[i].ref);
-        if (row == NULL)
-            return false;
-        *row = (uint32_t)i;
+        if (row->external_id > 0)
+            has_room = note(&build->op_of_id, row->external_id, i);
+        if (has_room && row->source == MAREY_TORCH_SLICE)
+            has_room = note(&build->row_of_slice, row->ref, i);
     }
-    return true;
+    return has_room;
+}
+
+/* A device record hangs below the call that launched it, a call below its op. */
+uint32_t marey__torch_op_of(const struct marey_torch_build *build,
+                            const struct marey_torch_row *row)
+{
+    int64_t linked_id = row->linked_id;
+    if (!is_call(row) && row->kind != MAREY_KIND_OVERHEAD &&
+        row->kind != MAREY_KIND_DEVICE_ANNOTATION && row->correlation > 0) {
+        const uint32_t call = marey__hashmap_get(&build->call_of_id, (uint64_t)row->correlation);
+        if (call != MAREY_NONE)
+            linked_id = build->rows[call].linked_id;
+    }
+    return linked_id <= 0 ? MAREY_NONE : marey__hashmap_get(&build->op_of_id, (uint64_t)linked_id);
 }
 
 /* An event that is open at the end takes the end of the event around it, the outermost one
  * that of the trace. Rows are in order of start, so an outer one is done first. */
-static void end_open_rows(struct marey_torch_build *build, const struct marey_hashmap *row_of)
+static void end_open_rows(struct marey_torch_build *build)
 {
     const struct marey_slices slices = marey_trace_slices(build->trace);
     for (size_t i = 0; i < build->n_rows; i++) {
@@ -42,7 +73,7 @@ static void end_open_rows(struct marey_torch_build *build, const struct marey_ha
         row->end_ns = build->end_ns;
         uint32_t at = row->source == MAREY_TORCH_SLICE ? slices.parent_idx[row->ref] : MAREY_NONE;
         for (; at != MAREY_NONE; at = slices.parent_idx[at]) {
-            const uint32_t outer = marey__hashmap_get(row_of, at);
+            const uint32_t outer = marey__hashmap_get(&build->row_of_slice, at);
             const bool is_python = marey_trace_slice_kind(build->trace, at) == MAREY_KIND_PYTHON;
             if (outer == MAREY_NONE && !is_python)
                 continue;
@@ -86,27 +117,25 @@ static int64_t linked_id(const struct marey_torch_row *row)
     return 0;
 }
 
-static void set_identity(struct marey_torch_build *build, struct marey_torch_row *row,
-                         const struct marey_hashmap *row_of)
+static void set_id(struct marey_torch_row *row)
 {
-    size_t n = 0;
-    const struct marey_track *track = marey_trace_tracks(build->trace, &n);
-    const int64_t stream = track[row->track_idx].stream;
     row->linked_id = linked_id(row);
-    if (is_front_end(row)) {
+    if (marey__torch_is_front_end(row) || row->kind == MAREY_KIND_DEVICE_ANNOTATION)
         row->id = row->external_id;
+    else
+        row->id = row->correlation;
+}
+
+/* Threads of the back end are those of its ops, else the main thread. */
+static void set_thread(struct marey_torch_build *build, struct marey_torch_row *row)
+{
+    const uint32_t op = marey__torch_op_of(build, row);
+    if (marey__torch_is_front_end(row))
         row->thread = build->track_thread[row->track_idx];
-    } else if (row->kind == MAREY_KIND_OVERHEAD) {
-        const uint32_t op = marey__torch_open_at(build, build->home_track, row->start_ns, false);
-        const uint32_t of = op == MAREY_NONE ? MAREY_NONE : marey__hashmap_get(row_of, op);
-        row->id = of == MAREY_NONE ? 0 : build->rows[of].external_id;
+    else if (op == MAREY_NONE)
         row->thread = 1;
-    } else {
-        row->id = row->kind == MAREY_KIND_DEVICE_ANNOTATION ? row->external_id : row->correlation;
-        row->thread = row->device_type == MAREY_TORCH_CPU ? 1
-                      : stream == MAREY_UNKNOWN           ? 0
-                                                          : stream;
-    }
+    else
+        row->thread = build->track_thread[build->rows[op].track_idx];
 }
 
 /* Rows under each id: `first` and `next` chain them in order. */
@@ -189,34 +218,33 @@ static bool collect_linked(struct marey_torch_build *build, const struct filed *
     return true;
 }
 
-enum marey_status marey__torch_link(struct marey_torch_build *build, struct marey_error *err)
+static enum marey_status link_kernels(struct marey_torch_build *build, struct marey_error *err)
 {
-    enum marey_status status = MAREY_OK;
     const size_t n = build->n_rows;
     const struct marey_alloc *alloc = &build->alloc;
     struct filed filed = {0};
-    struct marey_hashmap row_of;
     marey__hashmap_init(&filed.group, alloc);
-    marey__hashmap_init(&row_of, alloc);
     filed.first = marey__alloc(alloc, n, sizeof *filed.first);
     filed.last = marey__alloc(alloc, n, sizeof *filed.last);
     filed.next = marey__alloc(alloc, n, sizeof *filed.next);
-    if (filed.first == NULL || filed.last == NULL || filed.next == NULL ||
-        !map_slices(build, &row_of)) {
-        status = marey__fail_nomem(err);
-        goto done;
-    }
-    end_open_rows(build, &row_of);
-    for (size_t i = 0; i < n; i++)
-        set_identity(build, &build->rows[i], &row_of);
-    if (!file_rows(build, &filed) || !collect_linked(build, &filed))
-        status = marey__fail_nomem(err);
-
-done:
+    const bool has_room = filed.first != NULL && filed.last != NULL && filed.next != NULL &&
+                          file_rows(build, &filed) && collect_linked(build, &filed);
     marey__dealloc(alloc, filed.next, n, sizeof *filed.next);
     marey__dealloc(alloc, filed.last, n, sizeof *filed.last);
     marey__dealloc(alloc, filed.first, n, sizeof *filed.first);
-    marey__hashmap_release(&row_of);
     marey__hashmap_release(&filed.group);
-    return status;
+    return has_room ? MAREY_OK : marey__fail_nomem(err);
+}
+
+enum marey_status marey__torch_link(struct marey_torch_build *build, struct marey_error *err)
+{
+    if (!map_rows(build))
+        return marey__fail_nomem(err);
+    end_open_rows(build);
+    for (size_t i = 0; i < build->n_rows; i++)
+        set_id(&build->rows[i]);
+    for (size_t i = 0; i < build->n_rows; i++)
+        set_thread(build, &build->rows[i]);
+    MAREY_TRY(marey__torch_replay_home(build, err));
+    return link_kernels(build, err);
 }

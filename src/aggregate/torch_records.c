@@ -8,6 +8,7 @@
 
 #include "aggregate/torch_view.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/order.h"
 #include "base/str.h"
 
@@ -111,6 +112,7 @@ bool marey__torch_add_row(struct marey_torch_build *build)
         .forward_thread = MAREY_UNKNOWN,
         .python_id = -1,
         .track_idx = MAREY_NONE,
+        .home_slice = MAREY_NONE,
         .parent = MAREY_NONE,
         .first_child = MAREY_NONE,
         .last_child = MAREY_NONE,
@@ -226,13 +228,17 @@ static bool collect_quarantined(const struct collecting *collecting, size_t n_tr
     return true;
 }
 
+/* The device of a device's event; the process of a host's, as a number. */
 static void set_device_index(struct marey_torch_build *build, const struct marey_track *track)
 {
     for (size_t i = 0; i < build->n_rows; i++) {
         struct marey_torch_row *row = &build->rows[i];
-        if (is_device_kind((enum marey_kind)row->kind) &&
-            track[row->track_idx].device != MAREY_UNKNOWN)
-            row->device_index = (int32_t)track[row->track_idx].device;
+        const struct marey_track *of = &track[row->track_idx];
+        int64_t index = of->device == MAREY_UNKNOWN ? 0 : of->device;
+        if (!is_device_kind((enum marey_kind)row->kind) &&
+            !marey__decimal_scaled(marey_trace_string(build->trace, of->process_id), 0, &index))
+            index = 0;
+        row->device_index = (int32_t)index;
     }
 }
 

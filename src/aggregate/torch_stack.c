@@ -90,62 +90,22 @@ struct below_python {
 
 struct placing {
     struct marey_torch_build *build;
-    struct marey_hashmap op_of_id;     /* External id -> row of an op or annotation */
-    struct marey_hashmap row_of_slice; /* of those */
-    struct marey_hashmap call_of_id;   /* correlation -> row of a runtime call */
     struct below_python *below;
     size_t n_below;
     size_t below_capacity;
     const uint32_t *order; /* of below, by offset */
 };
 
-static bool is_call(const struct marey_torch_row *row)
-{
-    return row->kind == MAREY_KIND_RUNTIME || row->kind == MAREY_KIND_DRIVER;
-}
-
-static bool is_op(const struct marey_torch_row *row)
-{
-    return row->kind == MAREY_KIND_OP || row->kind == MAREY_KIND_ANNOTATION;
-}
-
-/* The first row of a key stays. */
-static bool note(struct marey_hashmap *map, int64_t key, size_t row)
-{
-    uint32_t *at = marey__hashmap_put(map, (uint64_t)key);
-    if (at != NULL && *at == MAREY_NONE)
-        *at = (uint32_t)row;
-    return at != NULL;
-}
-
-static bool map_rows(struct placing *placing)
-{
-    const struct marey_torch_build *build = placing->build;
-    for (size_t i = 0; i < build->n_rows; i++) {
-        const struct marey_torch_row *row = &build->rows[i];
-        bool has_room = true;
-        if (is_call(row) && row->correlation > 0)
-            has_room = note(&placing->call_of_id, row->correlation, i);
-        else if (is_op(row) && row->external_id > 0)
-            has_room = note(&placing->op_of_id, row->external_id, i);
-        if (has_room && is_op(row) && row->source == MAREY_TORCH_SLICE)
-            has_room = note(&placing->row_of_slice, row->ref, i);
-        if (!has_room)
-            return false;
-    }
-    return true;
-}
-
 /* What is open on the main thread when the event begins. */
-static bool place_by_time(struct placing *placing, uint32_t row, int64_t ts_ns)
+static bool place_by_time(struct placing *placing, uint32_t row)
 {
     struct marey_torch_build *build = placing->build;
-    const uint32_t slice = marey__torch_open_at(build, build->home_track, ts_ns, true);
+    const uint32_t slice = build->rows[row].home_slice;
     if (slice == MAREY_NONE)
         return true;
-    const uint32_t op = marey__hashmap_get(&placing->row_of_slice, slice);
-    if (op != MAREY_NONE) {
-        build->rows[row].stack_idx = build->rows[op].stack_idx;
+    if (marey_trace_slice_kind(build->trace, slice) != MAREY_KIND_PYTHON) {
+        const uint32_t op = marey__hashmap_get(&build->row_of_slice, slice);
+        build->rows[row].stack_idx = op == MAREY_NONE ? 0 : build->rows[op].stack_idx;
         return true;
     }
     if (!marey__grow(&build->alloc, (void **)&placing->below, &placing->below_capacity,
@@ -159,24 +119,15 @@ static bool place_by_time(struct placing *placing, uint32_t row, int64_t ts_ns)
     return true;
 }
 
-/* A device record hangs below the call that launched it, a call below its op. */
-static bool place(struct placing *placing, uint32_t idx)
+static bool place(struct placing *placing, uint32_t row)
 {
     struct marey_torch_build *build = placing->build;
-    struct marey_torch_row *row = &build->rows[idx];
-    const struct marey_torch_row *parent = row;
-    if (row->kind != MAREY_KIND_OVERHEAD && row->kind != MAREY_KIND_DEVICE_ANNOTATION &&
-        !is_call(row)) {
-        const uint32_t call = marey__hashmap_get(&placing->call_of_id, (uint64_t)row->correlation);
-        if (call != MAREY_NONE)
-            parent = &build->rows[call];
-    }
-    const uint32_t op = parent->linked_id > 0
-                            ? marey__hashmap_get(&placing->op_of_id, (uint64_t)parent->linked_id)
-                            : MAREY_NONE;
+    if (marey__torch_is_front_end(&build->rows[row]))
+        return true;
+    const uint32_t op = marey__torch_op_of(build, &build->rows[row]);
     if (op == MAREY_NONE)
-        return place_by_time(placing, idx, parent->start_ns);
-    row->stack_idx = build->rows[op].stack_idx;
+        return place_by_time(placing, row);
+    build->rows[row].stack_idx = build->rows[op].stack_idx;
     return true;
 }
 
@@ -197,10 +148,12 @@ static enum marey_status read_python(void *user, size_t i, struct marey_str args
     struct marey_str raw = {0};
     bool is_found = !marey__json_enter(&json, '{');
     while (!is_found && marey__json_key(&json, &key)) {
-        is_found = marey__str_is_c(key, "Call stack") && marey__json_string(&json, &raw);
-        if (!is_found)
+        if (!marey__str_is_c(key, "Call stack"))
             marey__json_skip(&json);
+        else
+            is_found = marey__json_string(&json, &raw);
     }
+    build->has_stacks = build->has_stacks || raw.len > 0;
     marey__json_unescape(raw, text);
     if (marey__text_failed(text))
         return MAREY_NOMEM;
@@ -214,6 +167,8 @@ static enum marey_status read_pythons(struct placing *placing, struct marey_erro
     const struct marey_alloc *alloc = &placing->build->alloc;
     const size_t n = placing->n_below;
     enum marey_status status = MAREY_NOMEM;
+    if (n == 0)
+        return MAREY_OK;
     uint64_t *offsets = marey__alloc(alloc, n, sizeof *offsets);
     uint64_t *sorted = marey__alloc(alloc, n, sizeof *sorted);
     uint32_t *order = marey__alloc(alloc, n, sizeof *order);
@@ -237,28 +192,26 @@ done:
     return status == MAREY_NOMEM ? marey__fail_nomem(err) : status;
 }
 
+/* Without stacks in the file, a Python function of the outermost level does not tell
+ * whether torch had any: then there are none. */
+static void take_back(struct placing *placing)
+{
+    for (size_t i = 0; i < placing->n_below; i++)
+        placing->build->rows[placing->below[i].row].stack_idx = 0;
+}
+
 enum marey_status marey__torch_place_stacks(struct marey_torch_build *build,
                                             struct marey_error *err)
 {
-    if (!build->has_stacks)
-        return MAREY_OK;
-    enum marey_status status = MAREY_OK;
     struct placing placing = {.build = build};
-    marey__hashmap_init(&placing.op_of_id, &build->alloc);
-    marey__hashmap_init(&placing.row_of_slice, &build->alloc);
-    marey__hashmap_init(&placing.call_of_id, &build->alloc);
-    bool has_room = map_rows(&placing);
-    for (uint32_t i = 0; i < build->n_rows && has_room; i++) {
-        const struct marey_torch_row *row = &build->rows[i];
-        if (!is_op(row) && row->kind != MAREY_KIND_PYTHON && row->kind != MAREY_KIND_OTHER)
-            has_room = place(&placing, i);
-    }
-    status = has_room ? read_pythons(&placing, err) : marey__fail_nomem(err);
-
+    bool has_room = true;
+    for (uint32_t i = 0; i < build->n_rows && has_room; i++)
+        has_room = place(&placing, i);
+    const enum marey_status status =
+        has_room ? read_pythons(&placing, err) : marey__fail_nomem(err);
+    if (!build->has_stacks)
+        take_back(&placing);
     marey__dealloc(&build->alloc, placing.below, placing.below_capacity, sizeof *placing.below);
-    marey__hashmap_release(&placing.call_of_id);
-    marey__hashmap_release(&placing.row_of_slice);
-    marey__hashmap_release(&placing.op_of_id);
     return status;
 }
 

@@ -87,32 +87,29 @@ static bool number_by_arrows(struct marey_torch_build *build)
     return has_room;
 }
 
-/* Only events of the front end make a thread: runtime calls are put on that of their op. */
-static bool is_front_end(const struct marey_torch_row *row)
+static bool is_main(const struct marey_track *track)
 {
-    return row->kind == MAREY_KIND_OP || row->kind == MAREY_KIND_ANNOTATION ||
-           row->kind == MAREY_KIND_PYTHON || row->kind == MAREY_KIND_OTHER;
+    return track->kind == MAREY_TRACK_THREAD && track->process_id == track->thread_id &&
+           track->process_id != MAREY_NONE && track->n_slices > 0;
 }
 
+/* Also where its Python functions are no rows, since others may hang below them. */
 static void number_main_thread(struct marey_torch_build *build)
 {
     size_t n = 0;
     const struct marey_track *track = marey_trace_tracks(build->trace, &n);
-    for (size_t i = 0; i < build->n_rows && !has_thread(build, 1); i++) {
-        const struct marey_torch_row *row = &build->rows[i];
-        const struct marey_track *of = &track[row->track_idx];
-        if (is_front_end(row) && of->process_id == of->thread_id && of->process_id != MAREY_NONE &&
-            build->track_thread[row->track_idx] == 0)
-            build->track_thread[row->track_idx] = 1;
-    }
+    for (size_t i = 0; i < n && !has_thread(build, 1); i++)
+        if (is_main(&track[i]) && build->track_thread[i] == 0)
+            build->track_thread[i] = 1;
 }
 
+/* Only events of the front end make a thread: runtime calls are put on that of their op. */
 static void number_the_rest(struct marey_torch_build *build)
 {
     int64_t next = has_thread(build, 1) ? 2 : 1;
     for (size_t i = 0; i < build->n_rows; i++) {
         const struct marey_torch_row *row = &build->rows[i];
-        if (!is_front_end(row) || build->track_thread[row->track_idx] != 0)
+        if (!marey__torch_is_front_end(row) || build->track_thread[row->track_idx] != 0)
             continue;
         while (has_thread(build, next))
             next++;
@@ -131,36 +128,4 @@ enum marey_status marey__torch_number_threads(struct marey_torch_build *build,
         if (build->track_thread[i] == 1)
             build->home_track = i;
     return MAREY_OK;
-}
-
-static bool is_in_tree(enum marey_kind kind, bool with_python)
-{
-    return kind == MAREY_KIND_OP || kind == MAREY_KIND_ANNOTATION ||
-           (with_python && kind == MAREY_KIND_PYTHON);
-}
-
-uint32_t marey__torch_open_at(const struct marey_torch_build *build, uint32_t track_idx,
-                              int64_t ts_ns, bool with_python)
-{
-    if (track_idx == MAREY_NONE)
-        return MAREY_NONE;
-    size_t n = 0;
-    const struct marey_track *track = &marey_trace_tracks(build->trace, &n)[track_idx];
-    const struct marey_slices slices = marey_trace_slices(build->trace);
-    uint32_t low = track->first_slice; /* all before begin at ts_ns or earlier */
-    uint32_t high = track->first_slice + track->n_slices;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (slices.start_ns[middle] <= ts_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint32_t at = low == track->first_slice ? MAREY_NONE : low - 1;
-    /* torch ends an event only when another begins after its end. */
-    while (at != MAREY_NONE &&
-           (!is_in_tree(marey_trace_slice_kind(build->trace, at), with_python) ||
-            slices.dur_ns[at] == MAREY_UNKNOWN || slices.start_ns[at] + slices.dur_ns[at] < ts_ns))
-        at = slices.parent_idx[at];
-    return at;
 }

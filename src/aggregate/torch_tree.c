@@ -120,15 +120,28 @@ static struct marey_str name_of(const struct marey_torch_build *build, uint32_t 
                               build->name[build->rows[row].name_idx].name_id);
 }
 
+/* The event around an event: in torch's tree, or for an open one, which torch leaves out of
+ * it, in the file's. */
+static struct marey_str outer_name(const struct marey_torch_build *build, uint32_t i)
+{
+    const struct marey_torch_row *row = &build->rows[i];
+    if (row->parent != MAREY_NONE)
+        return build->rows[row->parent].kind == MAREY_KIND_OP ? name_of(build, row->parent)
+                                                              : (struct marey_str){NULL, 0};
+    if (!row->is_async || row->source != MAREY_TORCH_SLICE)
+        return (struct marey_str){NULL, 0};
+    const struct marey_slices slices = marey_trace_slices(build->trace);
+    const uint32_t outer = slices.parent_idx[row->ref];
+    return outer == MAREY_NONE ? (struct marey_str){NULL, 0}
+                               : marey_trace_string(build->trace, slices.name_id[outer]);
+}
+
 /* The engine's event for X has the call of node X right inside: scope 1 in torch. */
 static void find_backward_nodes(struct marey_torch_build *build)
 {
     const size_t prefix_len = sizeof ENGINE_PREFIX - 1;
     for (uint32_t i = 0; i < build->n_rows; i++) {
-        const uint32_t parent = build->rows[i].parent;
-        if (parent == MAREY_NONE || build->rows[parent].kind != MAREY_KIND_OP)
-            continue;
-        struct marey_str outer = name_of(build, parent);
+        struct marey_str outer = outer_name(build, i);
         if (!marey__str_starts(outer, ENGINE_PREFIX))
             continue;
         outer.ptr += prefix_len;

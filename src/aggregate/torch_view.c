@@ -190,6 +190,9 @@ static bool begin(struct marey_torch_build *build)
     const struct marey_alloc *alloc = &build->alloc;
     marey__text_init(&build->scratch, alloc);
     marey__text_init(&build->stack_text, alloc);
+    marey__hashmap_init(&build->op_of_id, alloc);
+    marey__hashmap_init(&build->call_of_id, alloc);
+    marey__hashmap_init(&build->row_of_slice, alloc);
     build->home_track = MAREY_NONE;
     build->n_names = marey_trace_n_strings(build->trace);
     (void)marey_trace_tracks(build->trace, &build->n_tracks);
@@ -218,6 +221,9 @@ static void end(struct marey_torch_build *build)
 {
     const struct marey_alloc *alloc = &build->alloc;
     marey__torch_release_memory(build);
+    marey__hashmap_release(&build->row_of_slice);
+    marey__hashmap_release(&build->call_of_id);
+    marey__hashmap_release(&build->op_of_id);
     marey__text_release(&build->stack_text);
     marey__text_release(&build->scratch);
     release_cache(alloc, &build->stack_texts);

@@ -72,7 +72,8 @@ struct marey_torch_row {
     uint32_t stack_idx; /* of marey_torch_build.stack; 0 is empty */
     uint32_t first_kernel;
     uint32_t n_kernels;
-    uint32_t parent; /* the tree: rows by their place in the list */
+    uint32_t home_slice; /* without an op: what is open on the main thread when it begins */
+    uint32_t parent;     /* the tree: rows by their place in the list */
     uint32_t first_child;
     uint32_t last_child;
     uint32_t next_sibling;
@@ -169,7 +170,10 @@ struct marey_torch_build {
     struct marey_textbuf stack_text; /* of one record */
     struct marey_textbuf scratch;
     struct marey_torch_memory memory;
-    uint32_t no_shapes_id; /* of "[]" */
+    uint32_t no_shapes_id;             /* of "[]" */
+    struct marey_hashmap op_of_id;     /* External id -> row of an op or annotation */
+    struct marey_hashmap call_of_id;   /* correlation -> row of a runtime call */
+    struct marey_hashmap row_of_slice; /* of front-end events */
 };
 
 #define MAREY_TORCH_N_NAMES(build) (2 * (build)->n_names + 2)
@@ -195,10 +199,17 @@ enum marey_status marey__torch_read_args(struct marey_torch_build *build, struct
 enum marey_status marey__torch_number_threads(struct marey_torch_build *build,
                                               struct marey_error *err);
 
-/* The innermost op, annotation or (if with_python) Python function that is open on a thread
- * at a time, as torch's C++ tree sees it; MAREY_NONE if none. */
-uint32_t marey__torch_open_at(const struct marey_torch_build *build, uint32_t track_idx,
-                              int64_t ts_ns, bool with_python);
+/* torch_home.c: what is open on the main thread when rows without an op begin
+ * (home_slice), and ids of overhead records, by a replay of torch's C++ tree. */
+enum marey_status marey__torch_replay_home(struct marey_torch_build *build,
+                                           struct marey_error *err);
+
+/* torch_links.c: what an event is to torch. */
+bool marey__torch_is_front_end(const struct marey_torch_row *row);
+
+/* The row of the op that an event of the back end hangs below; MAREY_NONE if none. */
+uint32_t marey__torch_op_of(const struct marey_torch_build *build,
+                            const struct marey_torch_row *row);
 
 /* Microseconds since time 0, as the double that torch has. */
 double marey__torch_us(const struct marey_torch_build *build, int64_t ns);
