@@ -103,6 +103,11 @@ static enum marey_status check(const struct marey_trace *trace,
                            "cannot write the trace as one file: '%zu sources' do not fit a "
                            "format of one, load and export them one by one",
                            n_sources);
+    size_t n_tracks = 0;
+    (void)marey_trace_tracks(trace, &n_tracks);
+    if (n_tracks >= MAREY_CHROME_NO_TRACK)
+        return marey__fail(err, MAREY_LIMIT, "cannot write the trace: '%zu tracks' are too many",
+                           n_tracks);
     if (options->compression < 1 || options->compression > 9)
         return marey__fail(err, MAREY_INVALID,
                            "cannot compress: '%d' is no level, give 1 to 9 or 0 for the default",

@@ -30,10 +30,12 @@ enum marey_chrome_what {
 };
 
 struct marey_chrome_ref {
-    uint32_t idx;   /* into the columns of its kind */
-    uint32_t track; /* MAREY_NONE if it has none */
-    uint8_t what;   /* enum marey_chrome_what */
+    uint32_t idx;        /* into the columns of its kind */
+    uint32_t track : 29; /* MAREY_CHROME_NO_TRACK if it has none */
+    uint32_t what : 3;   /* enum marey_chrome_what */
 };
+
+#define MAREY_CHROME_NO_TRACK ((uint32_t)0x1fffffff)
 
 /* The list, ascending by offset. \shape [n] each */
 struct marey_chrome_list {

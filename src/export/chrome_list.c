@@ -4,39 +4,77 @@
  * Args are read from that file in one pass, so its order is the order of the list; it also
  * is what readers that know no other order (torch's own tables) depend on. Flows and
  * metadata have no place in the model and no args to fetch: they are not in the list.
+ *
+ *   span: how many, from where to where, in order already?
+ *     │ no                                              │ yes
+ *   count: how many in each bucket of the file ──small──┤
+ *     │ crowded: radix sort                           place
+ *
+ * The columns are passed over three times so that the list is written once: fresh memory
+ * costs more than reading.
  */
 #include "base/order.h"
 #include "export/chrome.h"
 
 #define MOST_IN_BUCKET 32
 
+enum pass { PASS_SPAN, PASS_COUNT, PASS_PLACE };
+
+/* Buckets are parts of the file of equal length, about one record each. */
 struct filler {
-    struct marey_chrome_list list;
-    size_t at;
+    enum pass pass;
+    size_t n;
     uint64_t least;
     uint64_t most;
     bool is_ordered;
+
+    uint32_t *begin; /* [n_buckets] first the count, then the place, of its records */
+    size_t n_buckets;
+    unsigned shift;
+
+    struct marey_chrome_list list;
+    size_t at;
 };
 
-static void add(struct filler *filler, uint64_t offset, enum marey_chrome_what what, size_t idx,
-                uint32_t track)
+static inline size_t bucket_of(const struct filler *filler, uint64_t offset)
 {
-    const size_t at = filler->at++;
+    return (size_t)((offset - filler->least) >> filler->shift);
+}
+
+static inline void add(struct filler *filler, uint64_t offset, enum marey_chrome_what what,
+                       size_t idx, uint32_t track)
+{
+    if (filler->pass == PASS_SPAN) {
+        filler->n++;
+        filler->is_ordered &= filler->most <= offset;
+        filler->most = offset > filler->most ? offset : filler->most;
+        filler->least = offset < filler->least ? offset : filler->least;
+        return;
+    }
+    if (filler->pass == PASS_COUNT) {
+        filler->begin[bucket_of(filler, offset)]++;
+        return;
+    }
+    const size_t at =
+        filler->begin != NULL ? filler->begin[bucket_of(filler, offset)]++ : filler->at++;
     filler->list.offset[at] = offset;
-    filler->list.ref[at] = (struct marey_chrome_ref){(uint32_t)idx, track, (uint8_t)what};
-    filler->is_ordered &= filler->most <= offset;
-    filler->most = offset > filler->most ? offset : filler->most;
-    filler->least = offset < filler->least ? offset : filler->least;
+    filler->list.ref[at] = (struct marey_chrome_ref){
+        .idx = (uint32_t)idx,
+        .track =
+            (track < MAREY_CHROME_NO_TRACK ? track : MAREY_CHROME_NO_TRACK) & MAREY_CHROME_NO_TRACK,
+        .what = (unsigned)what & 7U,
+    };
 }
 
 static void add_slices(struct filler *filler, const struct marey_chrome *chrome)
 {
+    const uint64_t *offset = chrome->slices.offset;
+    const uint8_t *flags = chrome->slices.flags;
     for (size_t t = 0; t < chrome->n_tracks; t++) {
         const struct marey_track *track = &chrome->tracks[t];
         for (size_t i = track->first_slice; i < (size_t)track->first_slice + track->n_slices; i++)
-            add(filler, chrome->slices.offset[i],
-                (chrome->slices.flags[i] & MAREY_SLICE_FROM_BEGIN) != 0 ? MAREY_CHROME_BEGIN
-                                                                        : MAREY_CHROME_SLICE,
+            add(filler, offset[i],
+                (flags[i] & MAREY_SLICE_FROM_BEGIN) != 0 ? MAREY_CHROME_BEGIN : MAREY_CHROME_SLICE,
                 i, (uint32_t)t);
     }
 }
@@ -51,17 +89,12 @@ static void add_points(struct filler *filler, const struct marey_chrome *chrome)
             chrome->counters.track_idx[i]);
 }
 
-static bool has_end(const struct marey_async_span *span)
-{
-    return span->end_offset != UINT64_MAX && span->dur_ns != MAREY_UNKNOWN;
-}
-
 static void add_spans(struct filler *filler, const struct marey_chrome *chrome)
 {
     for (size_t i = 0; i < chrome->n_spans; i++) {
         const struct marey_async_span *span = &chrome->spans[i];
         add(filler, span->offset, MAREY_CHROME_ASYNC_BEGIN, i, span->track_idx);
-        if (has_end(span))
+        if (span->end_offset != UINT64_MAX && span->dur_ns != MAREY_UNKNOWN)
             add(filler, span->end_offset, MAREY_CHROME_ASYNC_END, i, span->track_idx);
     }
 }
@@ -72,6 +105,15 @@ static void add_quarantined(struct filler *filler, const struct marey_chrome *ch
         if (marey__chrome_can_write(&chrome->quarantined[i]))
             add(filler, chrome->quarantined[i].offset, MAREY_CHROME_QUARANTINED, i,
                 chrome->quarantined[i].track_idx);
+}
+
+static void run_pass(struct filler *filler, const struct marey_chrome *chrome, enum pass pass)
+{
+    filler->pass = pass;
+    add_slices(filler, chrome);
+    add_points(filler, chrome);
+    add_spans(filler, chrome);
+    add_quarantined(filler, chrome);
 }
 
 static bool list_allocate(const struct marey_alloc *alloc, struct marey_chrome_list *list, size_t n)
@@ -89,118 +131,100 @@ static void list_release(const struct marey_alloc *alloc, struct marey_chrome_li
     *list = (struct marey_chrome_list){0};
 }
 
-/* Parts of the file of equal length, about one record each. */
-struct buckets {
-    uint64_t least;
-    unsigned shift;
-    size_t n;
-    uint32_t *begin; /* [n] first the count, then the place, of its records */
-};
+/* ---- buckets ---- */
 
-static size_t bucket_of(const struct buckets *buckets, uint64_t offset)
+static bool make_buckets(const struct marey_alloc *alloc, struct filler *filler)
 {
-    return (size_t)((offset - buckets->least) >> buckets->shift);
+    while (((filler->most - filler->least) >> filler->shift) >= filler->n)
+        filler->shift++;
+    filler->n_buckets = bucket_of(filler, filler->most) + 1;
+    filler->begin = marey__alloc_zero(alloc, filler->n_buckets, sizeof *filler->begin);
+    return filler->begin != NULL;
 }
 
-/* Where each bucket begins, or false if one holds so many that sorting it by insertion
- * would be slow. */
-static bool count_buckets(const struct buckets *buckets, const uint64_t *offset, size_t n)
+static void release_buckets(const struct marey_alloc *alloc, struct filler *filler)
 {
-    uint32_t *begin = buckets->begin;
-    for (size_t i = 0; i < n; i++)
-        begin[bucket_of(buckets, offset[i])]++;
+    marey__dealloc(alloc, filler->begin, filler->n_buckets, sizeof *filler->begin);
+    filler->begin = NULL;
+}
+
+/* From counts to places; false if a bucket holds so many that insertion would be slow. */
+static bool begin_buckets(struct filler *filler)
+{
     uint32_t sum = 0;
     bool are_small = true;
-    for (size_t b = 0; b < buckets->n; b++) {
-        const uint32_t here = begin[b];
+    for (size_t b = 0; b < filler->n_buckets; b++) {
+        const uint32_t here = filler->begin[b];
         are_small &= here <= MOST_IN_BUCKET;
-        begin[b] = sum;
+        filler->begin[b] = sum;
         sum += here;
     }
     return are_small;
 }
 
-/* The records of each track come in order, so this walks memory forward on a few paths at
- * a time; a radix sort of the offsets takes three times as long. */
-static void sort_by_buckets(const struct buckets *buckets, const struct marey_chrome_list *from,
-                            struct marey_chrome_list *to)
+/* Records of one bucket may stand in any order. */
+static void sort_by_insertion(struct marey_chrome_list *list)
 {
-    for (size_t i = 0; i < from->n; i++) {
-        const uint32_t at = buckets->begin[bucket_of(buckets, from->offset[i])]++;
-        to->offset[at] = from->offset[i];
-        to->ref[at] = from->ref[i];
-    }
-    for (size_t i = 1; i < to->n; i++) {
-        if (to->offset[i - 1] <= to->offset[i])
+    for (size_t i = 1; i < list->n; i++) {
+        if (list->offset[i - 1] <= list->offset[i])
             continue;
-        const uint64_t offset = to->offset[i];
-        const struct marey_chrome_ref ref = to->ref[i];
+        const uint64_t offset = list->offset[i];
+        const struct marey_chrome_ref ref = list->ref[i];
         size_t at = i;
-        for (; at > 0 && to->offset[at - 1] > offset; at--) {
-            to->offset[at] = to->offset[at - 1];
-            to->ref[at] = to->ref[at - 1];
+        for (; at > 0 && list->offset[at - 1] > offset; at--) {
+            list->offset[at] = list->offset[at - 1];
+            list->ref[at] = list->ref[at - 1];
         }
-        to->offset[at] = offset;
-        to->ref[at] = ref;
+        list->offset[at] = offset;
+        list->ref[at] = ref;
     }
 }
 
-static bool sort_by_digits(const struct marey_alloc *alloc, const struct marey_chrome_list *from,
-                           struct marey_chrome_list *to)
+static bool sort_by_digits(const struct marey_alloc *alloc, struct marey_chrome_list *list)
 {
-    uint32_t *order = marey__alloc(alloc, from->n, sizeof *order);
-    const bool done = order != NULL && marey__order_u64(alloc, from->offset, order, from->n);
-    for (size_t i = 0; done && i < from->n; i++) {
-        to->offset[i] = from->offset[order[i]];
-        to->ref[i] = from->ref[order[i]];
-    }
-    marey__dealloc(alloc, order, from->n, sizeof *order);
-    return done;
-}
-
-/* Replaces the list by one in ascending order of offset. */
-static bool put_in_order(const struct marey_alloc *alloc, struct filler *filler)
-{
-    struct marey_chrome_list *list = &filler->list;
     struct marey_chrome_list sorted = {0};
-    struct buckets buckets = {.least = filler->least};
-    while (((filler->most - filler->least) >> buckets.shift) >= list->n)
-        buckets.shift++;
-    buckets.n = bucket_of(&buckets, filler->most) + 1;
-    buckets.begin = marey__alloc_zero(alloc, buckets.n, sizeof *buckets.begin);
-
-    bool done = buckets.begin != NULL && list_allocate(alloc, &sorted, list->n);
-    if (done && count_buckets(&buckets, list->offset, list->n))
-        sort_by_buckets(&buckets, list, &sorted);
-    else if (done)
-        done = sort_by_digits(alloc, list, &sorted);
+    uint32_t *order = marey__alloc(alloc, list->n, sizeof *order);
+    const bool done = order != NULL && list_allocate(alloc, &sorted, list->n) &&
+                      marey__order_u64(alloc, list->offset, order, list->n);
+    for (size_t i = 0; done && i < list->n; i++) {
+        sorted.offset[i] = list->offset[order[i]];
+        sorted.ref[i] = list->ref[order[i]];
+    }
     if (done) {
         const struct marey_chrome_list swap = *list;
         *list = sorted;
         sorted = swap;
     }
     list_release(alloc, &sorted);
-    marey__dealloc(alloc, buckets.begin, buckets.n, sizeof *buckets.begin);
+    marey__dealloc(alloc, order, list->n, sizeof *order);
     return done;
 }
 
+/* ---- the list ---- */
+
 bool marey__chrome_list_make(struct marey_chrome *chrome)
 {
+    const struct marey_alloc *alloc = &chrome->alloc;
     struct filler filler = {.least = UINT64_MAX, .is_ordered = true};
-    size_t n = chrome->slices.n + chrome->instants.n + chrome->counters.n;
-    for (size_t i = 0; i < chrome->n_spans; i++)
-        n += has_end(&chrome->spans[i]) ? 2 : 1;
-    for (size_t i = 0; i < chrome->n_quarantined; i++)
-        n += marey__chrome_can_write(&chrome->quarantined[i]);
-
-    const bool has_room = list_allocate(&chrome->alloc, &filler.list, n);
-    if (has_room) {
-        add_slices(&filler, chrome);
-        add_points(&filler, chrome);
-        add_spans(&filler, chrome);
-        add_quarantined(&filler, chrome);
+    run_pass(&filler, chrome, PASS_SPAN);
+    bool is_crowded = false;
+    if (!filler.is_ordered) {
+        if (!make_buckets(alloc, &filler))
+            return false;
+        run_pass(&filler, chrome, PASS_COUNT);
+        is_crowded = !begin_buckets(&filler);
+        if (is_crowded)
+            release_buckets(alloc, &filler);
     }
-    const bool done = has_room && (filler.is_ordered || put_in_order(&chrome->alloc, &filler));
+    bool done = list_allocate(alloc, &filler.list, filler.n);
+    if (done) {
+        run_pass(&filler, chrome, PASS_PLACE);
+        if (is_crowded)
+            done = sort_by_digits(alloc, &filler.list);
+        else if (!filler.is_ordered)
+            sort_by_insertion(&filler.list);
+    }
+    release_buckets(alloc, &filler);
     chrome->list = filler.list;
     return done;
 }
