@@ -12,17 +12,17 @@
 
 #include "base/text.h"
 
-/* clang-format off: it changes its mind about these at every run */
+/* clang-format changes its mind about these at every run. */
+/* clang-format off */
 #define MAREY_ONES(h) h "0" h "1" h "2" h "3" h "4" h "5" h "6" h "7" h "8" h "9"
 #define MAREY_TENS(h)                                                                              \
-    MAREY_ONES(h "0")                                                                              \
-    MAREY_ONES(h "1") MAREY_ONES(h "2") MAREY_ONES(h "3") MAREY_ONES(h "4") MAREY_ONES(h "5")      \
-        MAREY_ONES(h "6") MAREY_ONES(h "7") MAREY_ONES(h "8") MAREY_ONES(h "9")
+    MAREY_ONES(h "0") MAREY_ONES(h "1") MAREY_ONES(h "2") MAREY_ONES(h "3") MAREY_ONES(h "4")      \
+    MAREY_ONES(h "5") MAREY_ONES(h "6") MAREY_ONES(h "7") MAREY_ONES(h "8") MAREY_ONES(h "9")
 
 /* ".000.001 … .999": three digits with and without the point before them. */
 static const char marey_thousand[4001] =
     MAREY_TENS(".0") MAREY_TENS(".1") MAREY_TENS(".2") MAREY_TENS(".3") MAREY_TENS(".4")
-        MAREY_TENS(".5") MAREY_TENS(".6") MAREY_TENS(".7") MAREY_TENS(".8") MAREY_TENS(".9");
+    MAREY_TENS(".5") MAREY_TENS(".6") MAREY_TENS(".7") MAREY_TENS(".8") MAREY_TENS(".9");
 /* clang-format on */
 
 /* "ddd" */
