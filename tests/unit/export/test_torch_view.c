@@ -1,0 +1,666 @@
+/*
+ * test_torch_view.c - single rules of torch's view, on traces of a few records, and what
+ * it refuses.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "marey/aggregate.h"
+#include "marey/export.h"
+#include "marey/import.h"
+#include "support/alloc_fail.h"
+#include "support/expect.h"
+
+#define WINDOW                                                                                     \
+    "{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\",\"pid\":\"Spans\","         \
+    "\"tid\":\"PyTorch Profiler\",\"ts\":1000.000,\"dur\":500.000},"
+
+/* One slice; ts and dur in µs after the window's start. */
+#define SLICE(cat, name, tid, at, dur, args)                                                       \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":5,\"tid\":" tid               \
+    ",\"ts\":1" at ".000,\"dur\":" dur ".000,\"args\":{" args "}}"
+
+#define OP(name, at, dur, id) SLICE("cpu_op", name, "5", at, dur, "\"External id\": " id)
+#define LABEL(name, at, dur, id)                                                                   \
+    SLICE("user_annotation", name, "5", at, dur, "\"External id\": " id)
+
+#define KERNEL(name, at, dur, id)                                                                  \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":1" at       \
+    ".000,\"dur\":" dur ".000,\"args\":{\"External id\": " id                                      \
+    ",\"device\":0,\"stream\":7,\"correlation\":9" id "}}"
+
+#define MEMORY(tid, at, bytes)                                                                     \
+    "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":5,"     \
+    "\"tid\":" tid ",\"ts\":1" at ".000,\"args\":{\"Bytes\": " bytes                               \
+    ",\"Device Type\": 0,\"Device Id\": -1,\"Addr\": 1}}"
+
+struct fixture {
+    struct marey_trace *trace;
+    struct marey_torch_view *view;
+    struct marey_torch_averages *averages;
+    struct marey_text text;
+};
+
+/* Loads records, with `head` in front of them, and makes the view. */
+static void open_with(struct fixture *fixture, const char *head, const char *records,
+                      const struct marey_torch_options *options)
+{
+    char json[8192];
+    struct marey_error err = {0};
+    *fixture = (struct fixture){0};
+    const int len =
+        snprintf(json, sizeof json, "{%s\"traceEvents\":[" WINDOW "%s]}", head, records);
+    EXPECT_TRUE(len > 0 && (size_t)len < sizeof json);
+    EXPECT_OK(
+        marey_import_bytes((struct marey_str){json, (size_t)len}, NULL, &fixture->trace, &err),
+        &err);
+    EXPECT_OK(marey_torch_view_new(fixture->trace, options, &fixture->view, &err), &err);
+}
+
+static void open_records(struct fixture *fixture, const char *records)
+{
+    open_with(fixture, "", records, NULL);
+}
+
+static void close_fixture(struct fixture *fixture)
+{
+    marey_text_release(&fixture->text);
+    marey_torch_averages_free(fixture->averages);
+    marey_torch_view_free(fixture->view);
+    marey_trace_free(fixture->trace);
+}
+
+static struct marey_str name_at(const struct fixture *fixture, size_t i)
+{
+    size_t n = 0;
+    const struct marey_torch_event *events = marey_torch_view_events(fixture->view, &n);
+    EXPECT_TRUE(i < n);
+    return marey_torch_view_string(fixture->view, events[i].name_id);
+}
+
+static const struct marey_torch_event *event_at(const struct fixture *fixture, size_t i)
+{
+    size_t n = 0;
+    const struct marey_torch_event *events = marey_torch_view_events(fixture->view, &n);
+    EXPECT_TRUE(i < n);
+    return &events[i];
+}
+
+static size_t n_events(const struct fixture *fixture)
+{
+    size_t n = 0;
+    (void)marey_torch_view_events(fixture->view, &n);
+    return n;
+}
+
+/* key_averages().table(...), or why not. */
+static enum marey_status table(struct fixture *fixture,
+                               const struct marey_torch_table_options *options,
+                               struct marey_error *err)
+{
+    marey_torch_averages_free(fixture->averages);
+    fixture->averages = NULL;
+    EXPECT_OK(marey_torch_averages_new(fixture->view, true, 9, true, &fixture->averages, err), err);
+    return marey_torch_table_text(fixture->averages, options, &fixture->text, err);
+}
+
+/* ---- names ---- */
+
+static void view_renames_what_torch_renames(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(
+        &fixture,
+        LABEL("ProfilerStep#12", "000", "90", "1") "," OP("_Z3fooi", "001", "1", "2") "," OP(
+            "rf", "003", "1", "3") "," OP("f", "005", "1", "4") "," OP("aten::is_leaf", "007", "1",
+                                                                       "5"));
+    EXPECT_U64(n_events(&fixture), 4);
+    EXPECT_VIEW(name_at(&fixture, 0), "ProfilerStep*");
+    EXPECT_VIEW(marey_torch_view_string(fixture.view, event_at(&fixture, 0)->trace_name_id),
+                "ProfilerStep#12");
+    EXPECT_VIEW(name_at(&fixture, 1), "foo(int)");
+    EXPECT_VIEW(name_at(&fixture, 2), "float restrict");
+    EXPECT_VIEW(name_at(&fixture, 3), "f"); /* one character is left alone */
+    close_fixture(&fixture);
+}
+
+/* A dot in a label or a foreign name is none. */
+static void view_splits_overloads_of_ops_only(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(
+        &fixture,
+        LABEL("a::b.c", "000", "90", "1") "," OP("aten::add.Tensor", "001", "1", "2") "," OP(
+            "aten::empty", "003", "1", "3") "," OP("x y::z.w", "005", "1", "4"));
+    EXPECT_VIEW(name_at(&fixture, 0), "a::b.c");
+    EXPECT_VIEW(name_at(&fixture, 1), "aten::add");
+    EXPECT_VIEW(marey_torch_view_string(fixture.view, event_at(&fixture, 1)->overload_id),
+                "Tensor");
+    EXPECT_VIEW(name_at(&fixture, 2), "aten::empty");
+    EXPECT_VIEW(name_at(&fixture, 3), "x y::z.w");
+    close_fixture(&fixture);
+}
+
+/* ---- tree ---- */
+
+/* Events that cross are siblings, and one without duration at an end is no child. */
+static void tree_nests_only_what_is_inside(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(&fixture, OP("outer", "010", "20", "1") "," OP("inner", "015", "15", "2") "," OP(
+                               "late", "025", "10", "3") "," OP("empty", "035", "0", "4"));
+    EXPECT_U64(event_at(&fixture, 0)->parent_idx, MAREY_NONE);
+    EXPECT_U64(event_at(&fixture, 1)->parent_idx, 0);
+    EXPECT_U64(event_at(&fixture, 2)->parent_idx, MAREY_NONE);
+    EXPECT_U64(event_at(&fixture, 3)->parent_idx, MAREY_NONE);
+    EXPECT_TRUE(event_at(&fixture, 0)->self_cpu_us == 5.0);
+    close_fixture(&fixture);
+}
+
+/* The parent takes the child's children and kernels; its own kernels are lost. */
+static void tree_drops_only_children_of_one_name(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(&fixture,
+                 OP("twice", "010", "80", "1") "," OP("twice", "020", "60", "2") "," OP(
+                     "leaf", "030", "5", "3") "," KERNEL("lost", "100", "7",
+                                                         "1") "," KERNEL("kept", "110", "5", "2"));
+    EXPECT_U64(n_events(&fixture), 4);
+    EXPECT_VIEW(name_at(&fixture, 1), "leaf");
+    EXPECT_U64(event_at(&fixture, 1)->parent_idx, 0);
+    EXPECT_U64(event_at(&fixture, 0)->n_kernels, 1);
+    EXPECT_TRUE(event_at(&fixture, 0)->device_total_us == 5.0);
+    EXPECT_I64(event_at(&fixture, 0)->id, 1);
+    close_fixture(&fixture);
+}
+
+/* An op and a label of one name are two rows. */
+static void averages_keep_labels_apart(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    size_t n = 0;
+    open_records(&fixture, LABEL("same", "010", "5", "1") "," OP("same", "020", "5", "2") "," OP(
+                               "same", "030", "5", "3"));
+    EXPECT_OK(marey_torch_averages_new(fixture.view, false, 0, false, &fixture.averages, &err),
+              &err);
+    const struct marey_torch_average *rows = marey_torch_averages_rows(fixture.averages, &n);
+    EXPECT_U64(n, 2);
+    EXPECT_U64(rows[0].count, 1);
+    EXPECT_U64(rows[1].count, 2);
+    close_fixture(&fixture);
+}
+
+/* An event that is open at the end takes the end around it, has no self time and no place
+ * in the tree, and prints "0" for a share. */
+static void open_events_are_asynchronous(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    const struct marey_torch_table_options options = marey_torch_table_defaults();
+    open_records(&fixture,
+                 OP("around", "010", "50", "1") "," SLICE(
+                     "cpu_op", "open", "5", "020", "470",
+                     "\"External id\": 2, \"finished\": false") "," SLICE("cpu_op", "alone", "5",
+                                                                          "100", "390",
+                                                                          "\"External id\": 3, "
+                                                                          "\"finished\": false"));
+    EXPECT_TRUE(event_at(&fixture, 1)->is_async);
+    EXPECT_TRUE(event_at(&fixture, 1)->end_us == 60.0);
+    EXPECT_TRUE(event_at(&fixture, 1)->self_cpu_us == 0.0);
+    EXPECT_U64(event_at(&fixture, 1)->parent_idx, MAREY_NONE);
+    EXPECT_TRUE(event_at(&fixture, 2)->end_us == 500.0); /* that of the window */
+    EXPECT_OK(table(&fixture, &options, &err), &err);
+    EXPECT_HOLDS(fixture.text.ptr,
+                 "  open         0.00%       0.000us             0      40.000us");
+    close_fixture(&fixture);
+}
+
+/* ---- memory ---- */
+
+/* Both ends count, and threads do not matter; what nobody holds is an event of its own. */
+static void memory_is_charged_across_threads(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(
+        &fixture,
+        OP("outer", "010", "40", "1") "," OP("inner", "020", "10", "7") "," MEMORY(
+            "5", "010",
+            "1") "," MEMORY("6", "020",
+                            "2") "," MEMORY("5", "030",
+                                            "4") "," MEMORY("5", "050",
+                                                            "8") "," MEMORY("5", "051",
+                                                                            "16") "," MEMORY("5",
+                                                                                             "009",
+                                                                                             "-3"
+                                                                                             "2"));
+    EXPECT_I64(event_at(&fixture, 1)->cpu_memory, 15);
+    EXPECT_I64(event_at(&fixture, 1)->self_cpu_memory, 9);
+    EXPECT_I64(event_at(&fixture, 2)->cpu_memory, 6);
+    EXPECT_VIEW(name_at(&fixture, 0), "[memory]");
+    EXPECT_I64(event_at(&fixture, 0)->cpu_memory, -32);
+    EXPECT_I64(event_at(&fixture, 0)->id, 8);
+    EXPECT_U64(event_at(&fixture, 0)->slice_idx, MAREY_NONE);
+    EXPECT_VIEW(name_at(&fixture, 3), "[memory]");
+    EXPECT_I64(event_at(&fixture, 3)->id, 9);
+    EXPECT_U64(n_events(&fixture), 4);
+    close_fixture(&fixture);
+}
+
+/* torch's exporter in Python writes allocations as slices; a failed one charges nobody. */
+static void memory_is_read_from_slices_too(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(
+        &fixture,
+        OP("op", "010", "40", "1") "," SLICE(
+            "cpu_instant_event", "[memory]", "5", "020", "480",
+            "\"Bytes\": 64, \"Device Type\": 0") "," SLICE("cpu_instant_event", "[OutOfMemory]",
+                                                           "5", "030", "0",
+                                                           "\"Bytes\": 999, \"Device Type\": 0"));
+    EXPECT_U64(n_events(&fixture), 2);
+    EXPECT_I64(event_at(&fixture, 0)->cpu_memory, 64);
+    EXPECT_VIEW(name_at(&fixture, 1), "[OutOfMemory]");
+    EXPECT_I64(event_at(&fixture, 1)->cpu_memory, 0);
+    close_fixture(&fixture);
+}
+
+/* ---- shapes and FLOPs ---- */
+
+static uint64_t flops_of(const char *name, const char *dims, const char *concrete)
+{
+    char records[1024];
+    struct fixture fixture;
+    const struct marey_torch_options options = {.size = sizeof options, .flops = MAREY_KNOWN_YES};
+    (void)snprintf(records, sizeof records,
+                   SLICE("cpu_op", "%s", "5", "010", "1",
+                         "\"External id\": 1, \"Input Dims\": %s, \"Concrete Inputs\": %s"),
+                   name, dims, concrete);
+    open_with(&fixture, "", records, &options);
+    const uint64_t flops = event_at(&fixture, 0)->flops;
+    close_fixture(&fixture);
+    return flops;
+}
+
+static void flops_follow_torch(void **state)
+{
+    (void)state;
+    EXPECT_U64(flops_of("aten::mm", "[[2,3],[3,4]]", "[]"), 48);
+    EXPECT_U64(flops_of("aten::mm", "[[2,0],[0,4]]", "[]"), 0);
+    EXPECT_U64(flops_of("aten::addmm", "[[4],[2,3],[3,4],[],[]]", "[]"), 48);
+    EXPECT_U64(flops_of("aten::bmm", "[[5,2,3],[5,3,4]]", "[]"), 240);
+    EXPECT_U64(flops_of("aten::baddbmm", "[[1],[5,2,3],[5,3,4]]", "[]"), 240);
+    EXPECT_U64(flops_of("aten::add", "[[],[7]]", "[]"), 1);
+    EXPECT_U64(flops_of("aten::mul", "[[3,1],[1,4]]", "[]"), 3);
+    EXPECT_U64(flops_of("aten::mul", "[[[3],[4]]]", "[]"), 0);
+    EXPECT_U64(flops_of("aten::sub", "[[3,4],[3,4]]", "[]"), 0);
+    EXPECT_U64(flops_of("aten::conv2d", "[[4,3,8,8],[6,3,3,3],[],[],[],[],[]]",
+                        "[\"\",\"\",\"\",\"[2, 2]\",\"[1, 1]\",\"[1, 1]\",\"1\"]"),
+               UINT64_C(2) * 4 * 4 * 4 * 3 * 3 * 3 * 6);
+    EXPECT_U64(flops_of("aten::conv2d", "[[4,3,8,8],[6,3,3,3],[],[],[],[],[]]",
+                        "[\"\",\"\",\"\",\"[1, 1]\",\"same\",\"[1, 1]\",\"1\"]"),
+               0);
+    EXPECT_U64(flops_of("aten::conv2d", "[[3,8,8],[6,3,3,3],[],[],[],[],[]]",
+                        "[\"\",\"\",\"\",\"[1, 1]\",\"[0, 0]\",\"[1, 1]\",\"1\"]"),
+               0);
+    EXPECT_U64(flops_of("aten::conv2d", "[[4,3,8,8],[6,3,3,3],[],[],[],[],[]]",
+                        "[\"\",\"\",\"\",\"[0, 0]\",\"[0, 0]\",\"[1, 1]\",\"0\"]"),
+               0);
+}
+
+static void shapes_show_lists_of_tensors_as_empty(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(
+        &fixture,
+        SLICE("cpu_op", "aten::cat", "5", "010", "1",
+              "\"Input Dims\": [[[2,3],[4,3]],[],[32, 128]]") "," OP("none", "020", "1", "2"));
+    EXPECT_VIEW(marey_torch_view_string(fixture.view, event_at(&fixture, 0)->shapes_id),
+                "[[], [], [32, 128]]");
+    EXPECT_VIEW(marey_torch_view_string(fixture.view, event_at(&fixture, 1)->shapes_id), "[]");
+    close_fixture(&fixture);
+}
+
+/* ---- versions ---- */
+
+#define PYTHON SLICE("python_function", "a.py(1): f", "5", "005", "80", "\"Python id\": 4")
+
+static void python_functions_are_rows_by_version(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_torch_options options = {.size = sizeof options};
+    open_with(&fixture, "", PYTHON "," OP("op", "010", "5", "1"), NULL);
+    EXPECT_U64(n_events(&fixture), 1);
+    EXPECT_I64(marey_torch_view_options(fixture.view).version, 211);
+    close_fixture(&fixture);
+
+    open_with(&fixture, "\"host_name\": \"h\",", PYTHON "," OP("op", "010", "5", "1"), NULL);
+    EXPECT_U64(n_events(&fixture), 2);
+    EXPECT_I64(marey_torch_view_options(fixture.view).version, 213);
+    EXPECT_TRUE(event_at(&fixture, 0)->is_python_function);
+    EXPECT_I64(event_at(&fixture, 0)->python_id, 4);
+    EXPECT_U64(event_at(&fixture, 1)->parent_idx, 0);
+    close_fixture(&fixture);
+
+    options.version = 214;
+    open_with(&fixture, "\"host_name\": \"h\",", PYTHON "," OP("op", "010", "5", "1"), &options);
+    EXPECT_U64(n_events(&fixture), 1);
+    close_fixture(&fixture);
+
+    options.python_functions = MAREY_KNOWN_YES;
+    open_with(&fixture, "", PYTHON "," OP("op", "010", "5", "1"), &options);
+    EXPECT_U64(n_events(&fixture), 2);
+    close_fixture(&fixture);
+}
+
+/* ---- what is shown although we set it aside ---- */
+
+static void negative_durations_are_shown(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(&fixture, OP("op", "010", "5", "1") "," OP("back", "020", "-3", "2"));
+    EXPECT_U64(n_events(&fixture), 2);
+    EXPECT_VIEW(name_at(&fixture, 1), "back");
+    EXPECT_TRUE(event_at(&fixture, 1)->cpu_total_us == -3.0);
+    EXPECT_U64(event_at(&fixture, 1)->slice_idx, MAREY_NONE);
+    close_fixture(&fixture);
+}
+
+static void hidden_events_are_dropped(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_records(&fixture, OP("op", "010", "5", "1") "," SLICE("cpu_op", "unseen", "5", "011", "1",
+                                                               "\"hidden\": \"1\""));
+    EXPECT_U64(n_events(&fixture), 1);
+    close_fixture(&fixture);
+}
+
+/* ---- tables ---- */
+
+static void table_of_nothing_is_empty(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    const struct marey_torch_table_options options = marey_torch_table_defaults();
+    open_records(&fixture, MEMORY("5", "010", "0"));
+    close_fixture(&fixture);
+    open_records(&fixture, SLICE("Trace", "another", "1", "010", "1", ""));
+    EXPECT_OK(table(&fixture, &options, &err), &err);
+    EXPECT_STR(fixture.text.ptr, "");
+    close_fixture(&fixture);
+}
+
+/* Widths below three cut from the end, as Python's name[:-1] does; characters are counted,
+ * not bytes. */
+static void table_cuts_names_as_python_does(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    struct marey_torch_table_options options = marey_torch_table_defaults();
+    open_records(&fixture, LABEL("h\xc3\xa4hnchen", "010", "5", "1"));
+    options.max_name_column_width = 8;
+    EXPECT_OK(table(&fixture, &options, &err), &err);
+    EXPECT_HOLDS(fixture.text.ptr, "\nh\xc3\xa4hnc...       100.00%");
+    options.max_name_column_width = 2;
+    EXPECT_OK(table(&fixture, &options, &err), &err);
+    EXPECT_HOLDS(fixture.text.ptr, "\nh\xc3\xa4hnche...       100.00%");
+    options.max_name_column_width = MAREY_WIDTH_UNLIMITED;
+    options.row_limit = 0;
+    EXPECT_OK(table(&fixture, &options, &err), &err);
+    EXPECT_TRUE(strstr(fixture.text.ptr, "100.00%") == NULL);
+    close_fixture(&fixture);
+}
+
+static void table_sorts_by_any_attribute(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "key",          "overload_name",  "input_shapes",
+        "stack",        "scope",          "node_id",
+        "is_async",     "xpu_time_total", "self_privateuse1_memory_usage",
+        "cpu_time_str", "use_device",     "flops"};
+    struct fixture fixture;
+    struct marey_error err = {0};
+    struct marey_torch_table_options options = marey_torch_table_defaults();
+    open_records(
+        &fixture,
+        SLICE(
+            "cpu_op", "a", "5", "010", "5",
+            "\"Input Dims\": [[9]], \"Call stack\": \"x;y;\"") "," SLICE("cpu_op", "b", "5", "020",
+                                                                         "7",
+                                                                         "\"Input Dims\": [[10, "
+                                                                         "1]], \"Call stack\": "
+                                                                         "\"x;z;\"") "," KERNEL("k",
+                                                                                                "10"
+                                                                                                "0",
+                                                                                                "5",
+                                                                                                "1"));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        options.sort_by = keys[i];
+        EXPECT_OK(table(&fixture, &options, &err), &err);
+    }
+    options.sort_by = "input_shapes";
+    EXPECT_OK(table(&fixture, &options, &err), &err);
+    const char *at_a = strstr(fixture.text.ptr, "  a ");
+    const char *at_b = strstr(fixture.text.ptr, "  b ");
+    EXPECT_TRUE(at_a != NULL && at_b != NULL && at_b < at_a); /* 10 is more than 9 */
+    close_fixture(&fixture);
+}
+
+static void table_refuses_what_torch_cannot_sort(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    struct marey_torch_table_options options = marey_torch_table_defaults();
+    open_records(&fixture, OP("a", "010", "5", "1") "," OP("b", "020", "7", "2"));
+    options.sort_by = "cuda_tme_total";
+    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "'FunctionEventAvg' object has no attribute 'device_tme_total'");
+    EXPECT_HOLDS(err.message, "nearest are 'device_time_total', ");
+    options.sort_by = "cpu_parent";
+    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
+    options.sort_by = "use_device"; /* None */
+    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
+    options.sort_by = "id"; /* of single events only */
+    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
+    EXPECT_OK(marey_torch_events_table_text(fixture.view, &options, &fixture.text, &err), &err);
+    options.size = 1;
+    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
+    close_fixture(&fixture);
+}
+
+/* torch raises a TypeError and an AssertionError here. */
+static void table_refuses_what_torch_cannot_print(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    const struct marey_torch_table_options options = marey_torch_table_defaults();
+    const struct marey_torch_options with_flops = {.size = sizeof with_flops,
+                                                   .flops = MAREY_KNOWN_YES};
+    open_with(&fixture, "", OP("a", "010", "5", "1") "," MEMORY("5", "100", "8"), &with_flops);
+    EXPECT_STATUS(marey_torch_events_table_text(fixture.view, &options, &fixture.text, &err),
+                  MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "no flops");
+    EXPECT_OK(table(&fixture, &options, &err), &err);
+    close_fixture(&fixture);
+
+    open_records(&fixture,
+                 OP("a", "010", "5", "1") ","
+                                          "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":"
+                                          "\"n\",\"pid\":0,\"tid\":7,\"ts\":1020.0,\"dur\":5.0}");
+    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "Expected time_us == 0");
+    close_fixture(&fixture);
+}
+
+/* ---- stacks ---- */
+
+static void stacks_leave_out_torchs_own_entries(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    open_records(&fixture,
+                 SLICE("cpu_op", "a", "5", "010", "5",
+                       "\"Call stack\": \"in ner;torch/autograd/__init__.py(1): backward;root;\""));
+    EXPECT_OK(marey_torch_stacks_text(fixture.view, "self_cpu_time_total", &fixture.text, &err),
+              &err);
+    EXPECT_STR(fixture.text.ptr, "root;in_ner 5\n");
+    EXPECT_OK(marey_torch_stacks_text(fixture.view, "self_cuda_time_total", &fixture.text, &err),
+              &err);
+    EXPECT_STR(fixture.text.ptr, "");
+    EXPECT_STATUS(marey_torch_stacks_text(fixture.view, "count", &fixture.text, &err),
+                  MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "metric 'count' should be one of");
+    close_fixture(&fixture);
+}
+
+/* Inside a backward node all events have the stack of the forward op; the engine's own
+ * event keeps its own. */
+static void stacks_of_backward_are_those_of_forward(void **state)
+{
+    (void)state;
+#define BW "autograd::engine::evaluate_function: "
+    struct fixture fixture;
+    struct marey_error err = {0};
+    open_records(
+        &fixture, SLICE("cpu_op", "aten::mm", "5", "010", "5",
+                        "\"Sequence number\": 3, \"Fwd thread id\": 0, \"Call stack\": "
+                        "\"forward;\"") "," SLICE("cpu_op", BW "MmBackward0", "6", "100", "50",
+                                                  "\"Sequence number\": 3, \"Fwd thread id\": 1, "
+                                                  "\"Call stack\": \"engine;\"") "," SLICE("cpu_op",
+                                                                                           "MmBackw"
+                                                                                           "ard0",
+                                                                                           "6",
+                                                                                           "110",
+                                                                                           "30",
+                                                                                           "\"Seque"
+                                                                                           "nce "
+                                                                                           "number"
+                                                                                           "\": 3, "
+                                                                                           "\"Fwd "
+                                                                                           "thread "
+                                                                                           "id\": "
+                                                                                           "1, "
+                                                                                           "\"Call "
+                                                                                           "stack\""
+                                                                                           ": "
+                                                                                           "\"engin"
+                                                                                           "e;\"") "," SLICE("cpu_op",
+                                                                                                             "aten::mm",
+                                                                                                             "6",
+                                                                                                             "120",
+                                                                                                             "10",
+                                                                                                             "\"Call stack\": \"engine;\""));
+    EXPECT_OK(marey_torch_stacks_text(fixture.view, "self_cpu_time_total", &fixture.text, &err),
+              &err);
+    EXPECT_STR(fixture.text.ptr, "forward 5\nengine 20\nforward 20\nforward 10\n");
+    close_fixture(&fixture);
+#undef BW
+}
+
+/* ---- what the view refuses ---- */
+
+static void view_refuses_old_versions_and_many_files(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    struct marey_torch_view *view = NULL;
+    struct marey_torch_options options = {.size = sizeof options, .version = 203};
+    open_records(&fixture, OP("a", "010", "5", "1"));
+    EXPECT_STATUS(marey_torch_view_new(fixture.trace, &options, &view, &err), MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "2.4 (204) is the oldest");
+    options = (struct marey_torch_options){.size = 1};
+    EXPECT_STATUS(marey_torch_view_new(fixture.trace, &options, &view, &err), MAREY_INVALID);
+    close_fixture(&fixture);
+
+    const char *const paths[] = {expect_data_path("sched5.json.gz"),
+                                 expect_data_path("sched9.json.gz")};
+    EXPECT_OK(marey_import_files(paths, 2, NULL, &fixture.trace, &err), &err);
+    EXPECT_STATUS(marey_torch_view_new(fixture.trace, NULL, &view, &err), MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "torch's view of 2 files");
+    EXPECT_TRUE(view == NULL);
+    marey_trace_free(fixture.trace);
+}
+
+/* ---- want of memory ---- */
+
+static enum marey_status run_all(void *ctx, const struct marey_alloc *alloc)
+{
+    const char *path = ctx;
+    struct marey_trace *trace = NULL;
+    struct marey_torch_view *view = NULL;
+    struct marey_torch_averages *averages = NULL;
+    struct marey_text text = {.alloc = *alloc};
+    struct marey_torch_table_options options = marey_torch_table_defaults();
+    const struct marey_import_options import = {.size = sizeof import, .alloc = alloc};
+    options.sort_by = "self_cuda_time_total";
+    enum marey_status status = marey_import_file(path, &import, &trace, NULL);
+    if (status == MAREY_OK)
+        status = marey_torch_view_new(trace, NULL, &view, NULL);
+    if (status == MAREY_OK)
+        status = marey_torch_averages_new(view, true, 3, true, &averages, NULL);
+    if (status == MAREY_OK)
+        status = marey_torch_table_text(averages, &options, &text, NULL);
+    if (status == MAREY_OK)
+        status = marey_torch_stacks_text(view, "self_cpu_time_total", &text, NULL);
+    marey_text_release(&text);
+    marey_torch_averages_free(averages);
+    marey_torch_view_free(view);
+    marey_trace_free(trace);
+    return status;
+}
+
+static void view_survives_want_of_memory(void **state)
+{
+    (void)state;
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s", expect_data_path("torch211_idle_sync.json.gz"));
+    EXPECT_TRUE(alloc_fail_sweep(run_all, path) > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(view_renames_what_torch_renames),
+        cmocka_unit_test(view_splits_overloads_of_ops_only),
+        cmocka_unit_test(tree_nests_only_what_is_inside),
+        cmocka_unit_test(tree_drops_only_children_of_one_name),
+        cmocka_unit_test(averages_keep_labels_apart),
+        cmocka_unit_test(open_events_are_asynchronous),
+        cmocka_unit_test(memory_is_charged_across_threads),
+        cmocka_unit_test(memory_is_read_from_slices_too),
+        cmocka_unit_test(flops_follow_torch),
+        cmocka_unit_test(shapes_show_lists_of_tensors_as_empty),
+        cmocka_unit_test(python_functions_are_rows_by_version),
+        cmocka_unit_test(negative_durations_are_shown),
+        cmocka_unit_test(hidden_events_are_dropped),
+        cmocka_unit_test(table_of_nothing_is_empty),
+        cmocka_unit_test(table_cuts_names_as_python_does),
+        cmocka_unit_test(table_sorts_by_any_attribute),
+        cmocka_unit_test(table_refuses_what_torch_cannot_sort),
+        cmocka_unit_test(table_refuses_what_torch_cannot_print),
+        cmocka_unit_test(stacks_leave_out_torchs_own_entries),
+        cmocka_unit_test(stacks_of_backward_are_those_of_forward),
+        cmocka_unit_test(view_refuses_old_versions_and_many_files),
+        cmocka_unit_test(view_survives_want_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
