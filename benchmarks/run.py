@@ -37,12 +37,14 @@ UNITS = {
 
 
 def build() -> None:
+    """Makes the programs; ninja tells what went wrong."""
     options = ["-Dbenchmarks=true", "-Dbuildtype=release", "-Dtests=disabled", "-Dpython=disabled",
                "-Dexamples=false"]
     if not (BUILD / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(BUILD), str(ROOT), *options], check=True,
                        stdout=subprocess.DEVNULL)
-    subprocess.run(["ninja", "--quiet", "-C", str(BUILD)], check=True)
+    if subprocess.run(["ninja", "--quiet", "-C", str(BUILD)], check=False).returncode != 0:
+        sys.exit(f"run.py: cannot build the programs in '{BUILD}'")
 
 
 # ---- files ------------------------------------------------------------------------------
