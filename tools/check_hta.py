@@ -34,7 +34,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for trace in traces:
             ours = Path(folder) / trace.name
-            subprocess.run((marey, "convert", str(trace), "-o", str(ours)), check=True)
+            subprocess.run((marey, "convert", str(trace), str(ours)), check=True)
             before, after = count(trace), count(ours)
             print(f"{trace.name}: {sum(before.values())} rows in HTA, {sum(after.values())} of ours")
             for key in sorted(before.keys() | after.keys()):
