@@ -30,26 +30,19 @@ static const char *const skipped_names[] = {
 };
 
 typedef char *(*demangle_fn)(const char *mangled, char *buffer, size_t *size, int *status);
-typedef void (*release_fn)(void *text);
 
 struct demangler {
     void *library;
     demangle_fn demangle;
-    release_fn release; /* of what demangle gives: the C library's own */
 };
 
-/* Both functions or none. A function pointer is copied as bytes: C has no conversion. */
+/* A function pointer is copied as bytes: C has no conversion. */
 static struct demangler open_demangler(void)
 {
     struct demangler found = {.library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL)};
-    if (found.library == NULL)
-        return found;
-    void *demangle = dlsym(found.library, "__cxa_demangle");
-    void *release = dlsym(found.library, "free");
-    if (demangle != NULL && release != NULL) {
-        memcpy(&found.demangle, &demangle, sizeof demangle);
-        memcpy(&found.release, &release, sizeof release);
-    }
+    void *symbol = found.library == NULL ? NULL : dlsym(found.library, "__cxa_demangle");
+    if (symbol != NULL)
+        memcpy(&found.demangle, &symbol, sizeof symbol);
     return found;
 }
 
@@ -113,7 +106,7 @@ static uint32_t demangled(struct marey_torch_build *build, const struct demangle
     const bool is_mangled = text != NULL && status == 0;
     const uint32_t id = is_mangled ? marey__intern_c(strings, text) : marey__intern(strings, name);
     if (text != NULL)
-        demangler->release(text);
+        marey__release_foreign(text);
     return id;
 }
 

@@ -83,6 +83,11 @@ struct marey_alloc marey__alloc_default(void)
     };
 }
 
+void marey__release_foreign(void *ptr)
+{
+    free(ptr);
+}
+
 struct marey_alloc marey__alloc_or_default(const struct marey_alloc *alloc)
 {
     return alloc != NULL ? *alloc : marey__alloc_default();

@@ -18,6 +18,9 @@ struct marey_alloc marey__alloc_default(void);
 /* `alloc` if it is not NULL, else the default. */
 struct marey_alloc marey__alloc_or_default(const struct marey_alloc *alloc);
 
+/* Releases what a foreign library took with malloc and handed over. */
+void marey__release_foreign(void *ptr);
+
 /* NULL on failure and for n * size that overflows. The memory is not cleared.
  * A request of 0 bytes gives a pointer that may be released. */
 void *marey__alloc(const struct marey_alloc *alloc, size_t n, size_t size_bytes);
