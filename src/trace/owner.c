@@ -2,8 +2,9 @@
  * owner.c - law 4: each device operation has one launch and one owner.
  *
  * Launch calls are sorted by (source, correlation, start); an operation finds the latest
- * that began no later than itself by bisection. Its owner is the innermost op around that
- * call. External ids, flows and overhead records decide nothing.
+ * that began no later than itself: mostly right after the one that the operation before it
+ * found, since a stream works in order, else by bisection. Its owner is the innermost op
+ * around that call. External ids, flows and overhead records decide nothing.
  */
 #include "base/error.h"
 #include "base/sort.h"
@@ -20,10 +21,10 @@ struct launch {
 
 struct owner_work {
     struct marey_trace *trace;
-    struct launch *launches; /* [n] in order of slices */
-    uint32_t *order;         /* [n] by source, correlation, start */
+    struct launch *launches; /* [n] by source, correlation, start once they are all there */
     size_t n;
     size_t capacity;
+    size_t hint; /* where the last search ended */
     uint8_t *is_launch_name; /* by name id: 0 not asked yet, 1 no, 2 yes */
     size_t n_names;
 };
@@ -54,8 +55,8 @@ static bool is_launch(struct owner_work *work, uint32_t slice_idx)
            is_launch_name(work, work->trace->slices.name_id[slice_idx]);
 }
 
-/* The position of a slice's link, or the number of links. */
-static size_t find_link(const struct marey_trace *trace, uint32_t slice_idx)
+/* The position of the first link at or after a slice. */
+static size_t first_link(const struct marey_trace *trace, uint32_t slice_idx)
 {
     size_t low = 0;
     size_t high = trace->links.n;
@@ -66,7 +67,15 @@ static size_t find_link(const struct marey_trace *trace, uint32_t slice_idx)
         else
             high = middle;
     }
-    return low < trace->links.n && trace->links.slice_idx[low] == slice_idx ? low : trace->links.n;
+    return low;
+}
+
+/* The position of a slice's link, or the number of links. */
+static size_t find_link(const struct marey_trace *trace, uint32_t slice_idx)
+{
+    const size_t link = first_link(trace, slice_idx);
+    return link < trace->links.n && trace->links.slice_idx[link] == slice_idx ? link
+                                                                               : trace->links.n;
 }
 
 /* A driver call inside the runtime call of the same correlation is no launch of its own. */
@@ -115,6 +124,31 @@ static int compare_launches(const void *ctx, uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
+static bool sort_launches(struct owner_work *work)
+{
+    const struct marey_alloc *alloc = &work->trace->alloc;
+    const size_t n = work->n;
+    const size_t capacity = work->capacity;
+    uint32_t *order = marey__alloc(alloc, n, sizeof *order);
+    struct launch *sorted = marey__alloc(alloc, capacity, sizeof *sorted);
+    bool is_done = order != NULL && sorted != NULL;
+    if (is_done) {
+        for (size_t i = 0; i < n; i++)
+            order[i] = (uint32_t)i;
+        is_done = marey__sort_indices(alloc, order, n, compare_launches, work);
+    }
+    if (is_done) {
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = work->launches[order[i]];
+        struct launch *old = work->launches;
+        work->launches = sorted;
+        sorted = old;
+    }
+    marey__dealloc(alloc, sorted, capacity, sizeof *sorted);
+    marey__dealloc(alloc, order, n, sizeof *order);
+    return is_done;
+}
+
 /* Links come in order of slices, and slices of a track are contiguous: one pass over the
  * tracks gives each link its source. */
 static bool collect_launches(struct owner_work *work)
@@ -132,12 +166,7 @@ static bool collect_launches(struct owner_work *work)
                         trace->tracks.at[track].source_idx))
             return false;
     }
-    work->order = marey__alloc(&trace->alloc, work->n, sizeof *work->order);
-    if (work->order == NULL)
-        return false;
-    for (size_t i = 0; i < work->n; i++)
-        work->order[i] = (uint32_t)i;
-    return marey__sort_indices(&trace->alloc, work->order, work->n, compare_launches, work);
+    return sort_launches(work);
 }
 
 static bool is_same_key(const struct launch *launch, uint32_t source_idx, uint64_t correlation)
@@ -145,27 +174,56 @@ static bool is_same_key(const struct launch *launch, uint32_t source_idx, uint64
     return launch->source_idx == source_idx && launch->correlation == correlation;
 }
 
+struct launch_key {
+    uint64_t correlation;
+    int64_t start_ns;
+    uint32_t source_idx;
+};
+
+/* True for launches of smaller keys, and for those of the key that began by its start. */
+static bool is_before(const struct launch *launch, const struct launch_key *key)
+{
+    if (launch->source_idx != key->source_idx)
+        return launch->source_idx < key->source_idx;
+    if (launch->correlation != key->correlation)
+        return launch->correlation < key->correlation;
+    return launch->start_ns <= key->start_ns;
+}
+
+static bool is_border(const struct owner_work *work, size_t at, const struct launch_key *key)
+{
+    return at <= work->n && (at == 0 || is_before(&work->launches[at - 1], key)) &&
+           (at == work->n || !is_before(&work->launches[at], key));
+}
+
+/* How many launches are before the key. */
+static size_t count_before(struct owner_work *work, const struct launch_key *key)
+{
+    for (size_t at = work->hint; at < work->hint + 3; at++)
+        if (is_border(work, at, key))
+            return at;
+    size_t low = 0;
+    size_t high = work->n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (is_before(&work->launches[middle], key))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Latest launch of the key that began by start_ns, else the key's first; NULL if the key
  * has none. */
 static struct launch *find_launch(struct owner_work *work, uint32_t source_idx,
                                   uint64_t correlation, int64_t start_ns)
 {
-    size_t low = 0;
-    size_t high = work->n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct launch *launch = &work->launches[work->order[middle]];
-        const bool is_before = launch->source_idx != source_idx ? launch->source_idx < source_idx
-                               : launch->correlation != correlation
-                                   ? launch->correlation < correlation
-                                   : launch->start_ns <= start_ns;
-        if (is_before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct launch *before = low > 0 ? &work->launches[work->order[low - 1]] : NULL;
-    struct launch *after = low < work->n ? &work->launches[work->order[low]] : NULL;
+    const struct launch_key key = {correlation, start_ns, source_idx};
+    const size_t at = count_before(work, &key);
+    struct launch *before = at > 0 ? &work->launches[at - 1] : NULL;
+    struct launch *after = at < work->n ? &work->launches[at] : NULL;
+    work->hint = at;
     if (before != NULL && is_same_key(before, source_idx, correlation))
         return before;
     return after != NULL && is_same_key(after, source_idx, correlation) ? after : NULL;
@@ -204,27 +262,32 @@ static void assign(struct owner_work *work, size_t link, uint32_t source_idx)
     }
 }
 
-static void assign_all(struct owner_work *work)
+static void assign_track(struct owner_work *work, const struct marey_track *track)
 {
     struct marey_trace *trace = work->trace;
-    size_t link = 0;
-    for (size_t t = 0; t < trace->tracks.n; t++) {
-        const struct marey_track *track = &trace->tracks.at[t];
-        const uint32_t to = track->first_slice + track->n_slices;
-        for (uint32_t idx = track->first_slice; idx < to; idx++) {
-            const bool has_link = link < trace->links.n && trace->links.slice_idx[link] == idx;
-            const bool is_operation =
-                marey_kind_is_device_operation(marey_trace_slice_kind(trace, idx));
-            if (has_link && is_operation)
-                assign(work, link, track->source_idx);
-            if (is_operation && (!has_link || trace->launch_idx[link] == MAREY_NONE)) {
-                trace->owners.n_without_launch++;
-                marey__account_note(&trace->account, MAREY_REASON_NO_LAUNCH,
-                                    trace->slices.offset[idx]);
-            }
-            link += has_link;
+    const struct marey_slice_columns *slices = &trace->slices;
+    const uint32_t to = track->first_slice + track->n_slices;
+    size_t link = first_link(trace, track->first_slice);
+    for (uint32_t idx = track->first_slice; idx < to; idx++) {
+        const bool has_link = link < trace->links.n && trace->links.slice_idx[link] == idx;
+        const enum marey_kind kind = trace->category[slices->cat_id[idx]].kind;
+        const bool is_operation = marey_kind_is_device_operation(kind);
+        if (has_link && is_operation)
+            assign(work, link, track->source_idx);
+        if (is_operation && (!has_link || trace->launch_idx[link] == MAREY_NONE)) {
+            trace->owners.n_without_launch++;
+            marey__account_note(&trace->account, MAREY_REASON_NO_LAUNCH, slices->offset[idx]);
         }
+        link += has_link;
     }
+}
+
+/* Device operations lie on streams, and on no other track. */
+static void assign_all(struct owner_work *work)
+{
+    for (size_t t = 0; t < work->trace->tracks.n; t++)
+        if (work->trace->tracks.at[t].kind == MAREY_TRACK_STREAM)
+            assign_track(work, &work->trace->tracks.at[t]);
 }
 
 /* The launch of an operation that was set aside as not collected did lead to one. */
@@ -248,7 +311,7 @@ static void count_launches(struct owner_work *work)
     struct marey_trace *trace = work->trace;
     const struct launch *previous = NULL;
     for (size_t i = 0; i < work->n; i++) {
-        const struct launch *launch = &work->launches[work->order[i]];
+        const struct launch *launch = &work->launches[i];
         if (!launch->has_operation) {
             trace->owners.n_without_kernel++;
             marey__account_note(&trace->account, MAREY_REASON_NO_KERNEL,
@@ -290,7 +353,6 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
     trace->has_owners = true;
 
 done:
-    marey__dealloc(alloc, work.order, work.n, sizeof *work.order);
     marey__dealloc(alloc, work.launches, work.capacity, sizeof *work.launches);
     marey__dealloc(alloc, work.is_launch_name, work.n_names, 1);
     marey__dealloc(alloc, owner_idx, n, sizeof *owner_idx);
