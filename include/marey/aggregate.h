@@ -30,13 +30,13 @@ extern "C" {
 struct marey_averages;
 
 struct marey_averages_options {
-    size_t size;            /* sizeof(struct marey_averages_options) */
-    bool by_shape;          /* also by input shapes */
-    bool by_overload;       /* "aten::add.Tensor": "add" and "Tensor" apart */
-    uint32_t by_stack;      /* also by the innermost n entries of the call stack; 0: not */
-    bool percentiles;       /* exact p50 and p99 */
-    bool include_python;    /* rows for Python functions; their self time counts anyway */
-    bool top_level;         /* only slices without a parent */
+    size_t size;         /* sizeof(struct marey_averages_options) */
+    bool by_shape;       /* also by input shapes */
+    bool by_overload;    /* "aten::add.Tensor": "add" and "Tensor" apart */
+    uint32_t by_stack;   /* also by the innermost n entries of the call stack; 0: not */
+    bool percentiles;    /* exact p50 and p99 */
+    bool include_python; /* rows for Python functions; their self time counts anyway */
+    bool top_level;      /* only slices without a parent */
 };
 
 /* One row. Host slices and device operations are rows of their own.
@@ -44,21 +44,21 @@ struct marey_averages_options {
 struct marey_average {
     uint32_t name_id;
     enum marey_kind kind;
-    uint32_t shapes_id;   /* string ids; MAREY_NONE unless grouped by it */
-    uint32_t stack_id;    /* entries joined by ';', innermost first */
+    uint32_t shapes_id; /* string ids; MAREY_NONE unless grouped by it */
+    uint32_t stack_id;  /* entries joined by ';', innermost first */
     uint32_t overload_id;
     uint32_t first_slice; /* the earliest slice of the row */
     uint64_t n_calls;
-    uint64_t n_timed;     /* calls of known duration: what mean and percentiles are of */
-    int64_t self_ns;      /* device operations: their sum */
-    int64_t total_ns;     /* recursion counted once; device operations: their sum */
-    int64_t sum_ns;       /* of all n_timed durations, nested calls too: mean = sum_ns / n_timed */
+    uint64_t n_timed; /* calls of known duration: what mean and percentiles are of */
+    int64_t self_ns;  /* device operations: their sum */
+    int64_t total_ns; /* recursion counted once; device operations: their sum */
+    int64_t sum_ns;   /* of all n_timed durations, nested calls too: mean = sum_ns / n_timed */
     int64_t min_ns;
     int64_t max_ns;
-    int64_t p50_ns;       /* nearest rank; MAREY_UNKNOWN unless asked for */
+    int64_t p50_ns; /* nearest rank; MAREY_UNKNOWN unless asked for */
     int64_t p99_ns;
-    int64_t device_self_ns;  /* of the operations this row owns */
-    int64_t device_total_ns; /* with those of the ops and annotations inside it */
+    int64_t device_self_ns;       /* of the operations this row owns */
+    int64_t device_total_ns;      /* with those of the ops and annotations inside it */
     uint64_t n_device_operations; /* owned */
 };
 
@@ -87,12 +87,12 @@ MAREY_API struct marey_str marey_averages_string(const struct marey_averages *av
 /* Sums over all rows, shown or not.
  * \units ns */
 struct marey_totals {
-    int64_t host_self_ns;    /* of host slices that are rows or Python functions */
-    int64_t python_self_ns;  /* the part of it in Python functions */
-    int64_t device_sum_ns;   /* of all device operations */
-    int64_t device_busy_ns;  /* their union per device, added over the devices */
-    int64_t unowned_ns;      /* of operations whose launch is not in the trace */
-    int64_t overhead_ns;     /* of the profiler's own overhead records */
+    int64_t host_self_ns;   /* of host slices that are rows or Python functions */
+    int64_t python_self_ns; /* the part of it in Python functions */
+    int64_t device_sum_ns;  /* of all device operations */
+    int64_t device_busy_ns; /* their union per device, added over the devices */
+    int64_t unowned_ns;     /* of operations whose launch is not in the trace */
+    int64_t overhead_ns;    /* of the profiler's own overhead records */
     uint64_t n_devices;
 };
 
@@ -113,33 +113,33 @@ enum marey_known {
 
 struct marey_torch_options {
     size_t size;
-    int32_t version;               /* torch 2.13 is 213; 0: guessed from the file */
-    enum marey_known memory;       /* profile_memory; default: the file's flag, or [memory] records */
-    enum marey_known flops;        /* with_flops; default: the file's flag */
+    int32_t version;         /* torch 2.13 is 213; 0: guessed from the file */
+    enum marey_known memory; /* profile_memory; default: the file's flag, or [memory] records */
+    enum marey_known flops;  /* with_flops; default: the file's flag */
     enum marey_known python_functions; /* rows for them; default by version: 2.13 only */
 };
 
 /* One FunctionEvent. Times are µs doubles relative to the trace's start, as in torch.
  * String ids are of the view: marey_torch_view_string. */
 struct marey_torch_event {
-    int64_t id;                /* correlation id; 0 for Python functions */
+    int64_t id; /* correlation id; 0 for Python functions */
     uint32_t name_id;
     uint32_t trace_name_id;
     uint32_t overload_id;
-    uint32_t shapes_id;        /* str(input_shapes), "[]" if none */
-    uint32_t slice_idx;        /* MAREY_NONE for "[memory]" and quarantined rows */
+    uint32_t shapes_id; /* str(input_shapes), "[]" if none */
+    uint32_t slice_idx; /* MAREY_NONE for "[memory]" and quarantined rows */
     double start_us;
     double end_us;
-    int64_t thread;            /* logical thread id from 1; stream id of a device event */
-    int64_t forward_thread;    /* MAREY_UNKNOWN if none */
-    int64_t sequence;          /* -1 if none */
-    int64_t python_id;         /* -1 if none */
-    uint32_t parent_idx;       /* position in the event list; MAREY_NONE */
-    uint32_t first_kernel;     /* range in marey_torch_view_kernels */
+    int64_t thread;         /* logical thread id from 1; stream id of a device event */
+    int64_t forward_thread; /* MAREY_UNKNOWN if none */
+    int64_t sequence;       /* -1 if none */
+    int64_t python_id;      /* -1 if none */
+    uint32_t parent_idx;    /* position in the event list; MAREY_NONE */
+    uint32_t first_kernel;  /* range in marey_torch_view_kernels */
     uint32_t n_kernels;
-    uint32_t first_stack;      /* range in marey_torch_view_stacks */
+    uint32_t first_stack; /* range in marey_torch_view_stacks */
     uint32_t n_stack;
-    int64_t cpu_memory;        /* bytes */
+    int64_t cpu_memory; /* bytes */
     int64_t device_memory;
     int64_t self_cpu_memory;
     int64_t self_device_memory;
@@ -148,7 +148,7 @@ struct marey_torch_event {
     double self_cpu_us;
     double device_total_us;
     double self_device_us;
-    int32_t device_type;       /* torch's DeviceType: CPU 0, CUDA 1 */
+    int32_t device_type; /* torch's DeviceType: CPU 0, CUDA 1 */
     int32_t device_index;
     bool is_async;
     bool is_user_annotation;
@@ -187,11 +187,11 @@ MAREY_API const uint32_t *marey_torch_view_stacks(const struct marey_torch_view 
 /* One FunctionEventAvg. */
 struct marey_torch_average {
     uint32_t name_id;
-    uint32_t overload_id;   /* the empty string unless grouped by it */
-    uint32_t shapes_id;     /* the empty string unless grouped by it */
+    uint32_t overload_id; /* the empty string unless grouped by it */
+    uint32_t shapes_id;   /* the empty string unless grouped by it */
     uint32_t first_stack;
-    uint32_t n_stack;       /* cut to the n asked for */
-    uint32_t first_event;   /* whose descriptive fields the row has */
+    uint32_t n_stack;     /* cut to the n asked for */
+    uint32_t first_event; /* whose descriptive fields the row has */
     uint64_t count;
     double cpu_total_us;
     double self_cpu_us;

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 struct marey_import_options {
-    size_t size; /* sizeof(struct marey_import_options) */
+    size_t size;                     /* sizeof(struct marey_import_options) */
     const struct marey_alloc *alloc; /* NULL: the C library's; borrowed while the trace lives */
 };
 
@@ -52,9 +52,8 @@ marey_import_bytes(struct marey_str bytes, const struct marey_import_options *op
  * name ends in .pt.trace.json(.gz), only those; sorted by name.
  * \owns gives *paths (n strings in one block), freed by marey_import_paths_free
  * \fails MAREY_IO, MAREY_INVALID (none in there), MAREY_NOMEM */
-MAREY_API MAREY_MUST_CHECK enum marey_status marey_import_list_folder(const char *folder,
-                                                                      char ***paths, size_t *n,
-                                                                      struct marey_error *err);
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_import_list_folder(const char *folder, char ***paths, size_t *n, struct marey_error *err);
 MAREY_API void marey_import_paths_free(char **paths);
 
 #ifdef __cplusplus

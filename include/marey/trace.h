@@ -83,10 +83,10 @@ MAREY_API const struct marey_category *marey_trace_categories(const struct marey
 /* ---- tracks ------------------------------------------------------------ */
 
 enum marey_track_kind {
-    MAREY_TRACK_THREAD = 0,     /* a host thread */
-    MAREY_TRACK_STREAM = 1,     /* device operations of one stream */
-    MAREY_TRACK_STREAM_NOTE = 2,/* annotations drawn on that stream */
-    MAREY_TRACK_STREAM_SYNC = 3 /* synchronisation and event records there */
+    MAREY_TRACK_THREAD = 0,      /* a host thread */
+    MAREY_TRACK_STREAM = 1,      /* device operations of one stream */
+    MAREY_TRACK_STREAM_NOTE = 2, /* annotations drawn on that stream */
+    MAREY_TRACK_STREAM_SYNC = 3  /* synchronisation and event records there */
 };
 
 /* Where slices lie. Two records share a track when all of these are equal:
@@ -170,17 +170,16 @@ MAREY_API struct marey_links marey_trace_links(const struct marey_trace *trace);
 /* Who launched a device operation and who owns it (law 4): the launch is the
  * latest launch call (a runtime or driver record whose name holds launch, memcpy or
  * memset; of nested ones the outermost) with the same source and correlation that
- * began no later, else the first one; the owner is the innermost op around that call, else the innermost
- * annotation, else the call itself.
- * \shape each column has one entry for each link; MAREY_NONE for calls, and for
- *        operations whose launch is not in the trace */
+ * began no later, else the first one; the owner is the innermost op around that call, else the
+ * innermost annotation, else the call itself. \shape each column has one entry for each link;
+ * MAREY_NONE for calls, and for operations whose launch is not in the trace */
 struct marey_owners {
     size_t n;
     const uint32_t *launch_idx;
     const uint32_t *owner_idx;
-    uint64_t n_without_launch;  /* device operations that nobody launched */
-    uint64_t n_without_kernel;  /* launch calls that led to no operation */
-    uint64_t n_before_launch;   /* operations that begin before their launch */
+    uint64_t n_without_launch; /* device operations that nobody launched */
+    uint64_t n_without_kernel; /* launch calls that led to no operation */
+    uint64_t n_before_launch;  /* operations that begin before their launch */
 };
 
 /* \fails MAREY_NOMEM */
@@ -253,14 +252,14 @@ MAREY_API const struct marey_async_span *marey_trace_async_spans(const struct ma
 
 /* One file (or one recorded session) that went into the trace. */
 struct marey_source {
-    uint32_t path_id;         /* string id */
-    int64_t rank;             /* from distributedInfo, else the place in the list */
-    int64_t world_size;       /* MAREY_UNKNOWN if not given */
+    uint32_t path_id;   /* string id */
+    int64_t rank;       /* from distributedInfo, else the place in the list */
+    int64_t world_size; /* MAREY_UNKNOWN if not given */
     bool rank_is_assumed;
-    int64_t base_ns;          /* baseTimeNanoseconds, 0 if absent */
-    uint64_t size_bytes;      /* of the JSON text */
-    uint64_t n_records;       /* elements of traceEvents */
-    uint64_t n_metadata;      /* records of phase M */
+    int64_t base_ns;     /* baseTimeNanoseconds, 0 if absent */
+    uint64_t size_bytes; /* of the JSON text */
+    uint64_t n_records;  /* elements of traceEvents */
+    uint64_t n_metadata; /* records of phase M */
     bool is_gzip;
 };
 
@@ -419,9 +418,9 @@ MAREY_API const struct marey_quarantined *marey_trace_quarantined(const struct m
 /* What a trace holds in memory.
  * \units bytes */
 struct marey_footprint {
-    uint64_t column_bytes;  /* slices, links, flows, instants, counters */
-    uint64_t string_bytes;  /* interned text and its table */
-    uint64_t lazy_bytes;    /* columns built later */
+    uint64_t column_bytes; /* slices, links, flows, instants, counters */
+    uint64_t string_bytes; /* interned text and its table */
+    uint64_t lazy_bytes;   /* columns built later */
     uint64_t other_bytes;
 };
 

@@ -42,8 +42,8 @@ static int64_t known_sum(int64_t ns)
 static void set_device_time(struct marey_average *row, const struct marey_group *group)
 {
     row->device_self_ns = known_sum(group->device_self_ns);
-    row->device_total_ns = marey__is_inclusive(group->kind) ? known_sum(group->device_total_ns)
-                                                            : row->device_self_ns;
+    row->device_total_ns =
+        marey__is_inclusive(group->kind) ? known_sum(group->device_total_ns) : row->device_self_ns;
     row->n_device_operations = group->n_device_operations;
 }
 
@@ -61,8 +61,8 @@ static struct marey_average row_of(const struct marey_group *group)
         .n_timed = group->n_timed,
         .self_ns = is_timed ? known_sum(group->self_ns) : MAREY_UNKNOWN,
         .total_ns = is_timed ? known_sum(group->total_ns) : MAREY_UNKNOWN,
-        .sum_ns = is_timed ? known_sum(marey__ns_add(group->total_ns, group->nested_ns))
-                           : MAREY_UNKNOWN,
+        .sum_ns =
+            is_timed ? known_sum(marey__ns_add(group->total_ns, group->nested_ns)) : MAREY_UNKNOWN,
         .min_ns = is_timed ? group->min_ns : MAREY_UNKNOWN,
         .max_ns = is_timed ? group->max_ns : MAREY_UNKNOWN,
         .p50_ns = group->p50_ns,
@@ -110,9 +110,8 @@ static int compare_texts(const struct order *order, uint32_t a, uint32_t b)
 static int compare_keys(const struct order *order, const struct marey_average *x,
                         const struct marey_average *y)
 {
-    const uint32_t pairs[][2] = {{x->overload_id, y->overload_id},
-                                 {x->shapes_id, y->shapes_id},
-                                 {x->stack_id, y->stack_id}};
+    const uint32_t pairs[][2] = {
+        {x->overload_id, y->overload_id}, {x->shapes_id, y->shapes_id}, {x->stack_id, y->stack_id}};
 
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
@@ -328,8 +327,7 @@ struct marey_trace *marey_averages_trace(const struct marey_averages *averages)
     return averages->trace;
 }
 
-struct marey_averages_options
-marey_averages_get_options(const struct marey_averages *averages)
+struct marey_averages_options marey_averages_get_options(const struct marey_averages *averages)
 {
     return averages->options;
 }

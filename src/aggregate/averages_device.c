@@ -55,8 +55,7 @@ struct merge {
 static void find_operation(const struct marey_averages_work *work, struct stream *stream)
 {
     while (stream->at < stream->end &&
-           (!is_operation(work, stream->at) ||
-            work->slices.dur_ns[stream->at] == MAREY_UNKNOWN))
+           (!is_operation(work, stream->at) || work->slices.dur_ns[stream->at] == MAREY_UNKNOWN))
         stream->at++;
 }
 
@@ -108,8 +107,7 @@ static int64_t busy_ns(struct merge *merge)
     while (merge->n > 0) {
         const uint32_t i = take_earliest(merge);
         const int64_t end_ns = marey__ns_end(slices->start_ns[i], slices->dur_ns[i]);
-        const int64_t from_ns =
-            slices->start_ns[i] > covered_ns ? slices->start_ns[i] : covered_ns;
+        const int64_t from_ns = slices->start_ns[i] > covered_ns ? slices->start_ns[i] : covered_ns;
         if (end_ns > from_ns) {
             sum_ns = marey__ns_add(sum_ns, marey__ns_between(from_ns, end_ns));
             covered_ns = end_ns;
@@ -175,8 +173,7 @@ static void add_busy(struct marey_averages_work *work, const struct device_order
         }
         if (is_used)
             work->totals.n_devices++;
-        work->totals.device_busy_ns =
-            marey__ns_add(work->totals.device_busy_ns, busy_ns(&merge));
+        work->totals.device_busy_ns = marey__ns_add(work->totals.device_busy_ns, busy_ns(&merge));
     }
 }
 

@@ -9,11 +9,7 @@
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
 
-enum role {
-    ROLE_ROW,
-    ROLE_PYTHON,
-    ROLE_REST
-};
+enum role { ROLE_ROW, ROLE_PYTHON, ROLE_REST };
 
 /* What a kind means on a host thread. Kinds of a device's tracks do not occur there. */
 static const enum role host_role[MAREY_N_KINDS] = {
@@ -100,8 +96,7 @@ static uint32_t add_named(struct finder *finder, uint32_t head_idx, enum marey_k
 static inline uint32_t find_named(struct finder *finder, uint32_t name_id, enum marey_kind kind,
                                   bool is_device)
 {
-    const uint32_t head_idx =
-        name_id == MAREY_NONE ? (uint32_t)(finder->n_heads - 1) : name_id;
+    const uint32_t head_idx = name_id == MAREY_NONE ? (uint32_t)(finder->n_heads - 1) : name_id;
     const struct marey_group *groups = finder->work->groups;
 
     for (uint32_t group = finder->head[head_idx]; group != MAREY_NONE; group = finder->next[group])
@@ -111,8 +106,8 @@ static inline uint32_t find_named(struct finder *finder, uint32_t name_id, enum 
 }
 
 /* The group of (group, text), made if new. */
-static uint32_t refine(struct marey_averages_work *work, struct marey_hashmap *map,
-                       uint32_t group, uint32_t text_id, bool is_stack)
+static uint32_t refine(struct marey_averages_work *work, struct marey_hashmap *map, uint32_t group,
+                       uint32_t text_id, bool is_stack)
 {
     uint32_t *place = marey__hashmap_put(map, (uint64_t)group << 32 | text_id);
     if (place == NULL)

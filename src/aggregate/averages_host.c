@@ -52,8 +52,7 @@ static inline void advance(struct sweep *sweep, struct marey_group *groups, int6
 
     if (sweep->depth > 0) {
         struct marey_group *top = &groups[sweep->stack[sweep->depth - 1].group];
-        top->self_ns =
-            marey__ns_add(top->self_ns, marey__ns_between(sweep->now_ns, start_ns));
+        top->self_ns = marey__ns_add(top->self_ns, marey__ns_between(sweep->now_ns, start_ns));
     }
     sweep->now_ns = start_ns;
 }
@@ -73,8 +72,7 @@ static inline void count_time(struct marey_averages_work *work, struct marey_gro
 
     group->total_ns = marey__ns_add(group->total_ns, dur_ns);
     if (work->inside_ns != NULL && marey__is_inclusive(group->kind))
-        group->device_total_ns =
-            marey__ns_join(group->device_total_ns, work->inside_ns[slice_idx]);
+        group->device_total_ns = marey__ns_join(group->device_total_ns, work->inside_ns[slice_idx]);
 }
 
 static bool push(struct sweep *sweep, int64_t end_ns, uint32_t group)

@@ -18,8 +18,7 @@ uint32_t marey__own_string(struct marey_own_strings *strings, struct marey_str t
     return (uint32_t)(strings->n_trace + id);
 }
 
-bool marey__split_overload(struct marey_str name, struct marey_str *op,
-                           struct marey_str *overload)
+bool marey__split_overload(struct marey_str name, struct marey_str *op, struct marey_str *overload)
 {
     size_t dot = 0;
     size_t n_dots = 0;

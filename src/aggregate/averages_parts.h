@@ -142,8 +142,8 @@ struct marey_key_texts {
     struct marey_hashmap stack_of;  /* trace id of Call stack -> own id */
     const uint32_t *dims;           /* [slices.n] trace ids, NULL if not asked for */
     const uint32_t *call_stacks;
-    uint32_t *python_of;            /* [slices.n] nearest Python slice around each slice */
-    uint32_t *python_stack;         /* [slices.n] own id of the stack that begins there */
+    uint32_t *python_of;    /* [slices.n] nearest Python slice around each slice */
+    uint32_t *python_stack; /* [slices.n] own id of the stack that begins there */
 };
 
 MAREY_MUST_CHECK enum marey_status marey__key_texts_init(struct marey_key_texts *texts,
@@ -160,8 +160,7 @@ uint32_t marey__own_string(struct marey_own_strings *strings, struct marey_str t
 
 /* Cuts "aten::add.Tensor" into "aten::add" and "Tensor"; false if the name has no
  * overload. */
-bool marey__split_overload(struct marey_str name, struct marey_str *op,
-                           struct marey_str *overload);
+bool marey__split_overload(struct marey_str name, struct marey_str *op, struct marey_str *overload);
 
 /* Nearest rank: result r is the least value that at least n * p / q of the values do not
  * exceed. Values are >= 0; their order changes. n is above 0 and below 2^32.
@@ -171,7 +170,7 @@ struct marey_rank {
     uint32_t p;
     uint32_t q;
 };
-void marey__select_ranks(int64_t *values, size_t n, const struct marey_rank *ranks,
-                         size_t n_ranks, int64_t *results, int64_t *scratch, uint32_t *bins);
+void marey__select_ranks(int64_t *values, size_t n, const struct marey_rank *ranks, size_t n_ranks,
+                         int64_t *results, int64_t *scratch, uint32_t *bins);
 
 #endif

@@ -105,8 +105,7 @@ static size_t rank_index(size_t n, struct marey_rank rank)
 }
 
 static void select_by_bins(const int64_t *values, size_t n, const struct marey_rank *ranks,
-                           size_t n_ranks, int64_t *results, int64_t *scratch,
-                           uint32_t *count)
+                           size_t n_ranks, int64_t *results, int64_t *scratch, uint32_t *count)
 {
     memset(count, 0, N_BINS * sizeof *count);
     for (size_t i = 0; i < n; i++)
@@ -125,8 +124,8 @@ static void select_by_bins(const int64_t *values, size_t n, const struct marey_r
     }
 }
 
-void marey__select_ranks(int64_t *values, size_t n, const struct marey_rank *ranks,
-                         size_t n_ranks, int64_t *results, int64_t *scratch, uint32_t *bins)
+void marey__select_ranks(int64_t *values, size_t n, const struct marey_rank *ranks, size_t n_ranks,
+                         int64_t *results, int64_t *scratch, uint32_t *bins)
 {
     if (n > FEW) {
         select_by_bins(values, n, ranks, n_ranks, results, scratch, bins);
@@ -141,12 +140,12 @@ void marey__select_ranks(int64_t *values, size_t n, const struct marey_rank *ran
 
 struct ranking {
     struct marey_averages_work *work;
-    int64_t *values;   /* [n] durations by group */
-    size_t *place;     /* [n_groups + 1] where a group's run begins, then where it ends */
-    int64_t *scratch;  /* [longest run] */
+    int64_t *values;  /* [n] durations by group */
+    size_t *place;    /* [n_groups + 1] where a group's run begins, then where it ends */
+    int64_t *scratch; /* [longest run] */
     size_t n_scratch;
     size_t n;
-    uint32_t *bins;    /* [N_BINS] */
+    uint32_t *bins; /* [N_BINS] */
 };
 
 /* A single call needs no run: it is its own percentile. */
@@ -195,8 +194,7 @@ static void rank_group(struct ranking *ranking, size_t group_idx)
     }
     int64_t result[2];
     int64_t *values = ranking->values + (ranking->place[group_idx] - group->n_timed);
-    marey__select_ranks(values, group->n_timed, ranks, 2, result, ranking->scratch,
-                        ranking->bins);
+    marey__select_ranks(values, group->n_timed, ranks, 2, result, ranking->scratch, ranking->bins);
     group->p50_ns = result[0];
     group->p99_ns = result[1];
 }

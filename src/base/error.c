@@ -16,14 +16,22 @@ const char *marey_version(void)
 const char *marey_status_name(enum marey_status status)
 {
     switch (status) {
-    case MAREY_OK: return "ok";
-    case MAREY_NOMEM: return "out of memory";
-    case MAREY_IO: return "input or output failed";
-    case MAREY_FORMAT: return "bad format";
-    case MAREY_LIMIT: return "too large";
-    case MAREY_INVALID: return "invalid argument";
-    case MAREY_UNSUPPORTED: return "not supported";
-    case MAREY_CHANGED: return "file changed";
+    case MAREY_OK:
+        return "ok";
+    case MAREY_NOMEM:
+        return "out of memory";
+    case MAREY_IO:
+        return "input or output failed";
+    case MAREY_FORMAT:
+        return "bad format";
+    case MAREY_LIMIT:
+        return "too large";
+    case MAREY_INVALID:
+        return "invalid argument";
+    case MAREY_UNSUPPORTED:
+        return "not supported";
+    case MAREY_CHANGED:
+        return "file changed";
     }
     return "unknown status";
 }
@@ -37,8 +45,8 @@ static void fill(struct marey_error *err, enum marey_status status, int64_t offs
     (void)vsnprintf(err->message, sizeof err->message, format, args);
 }
 
-enum marey_status marey__fail(struct marey_error *err, enum marey_status status,
-                              const char *format, ...)
+enum marey_status marey__fail(struct marey_error *err, enum marey_status status, const char *format,
+                              ...)
 {
     if (err != NULL) {
         va_list args;

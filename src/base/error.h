@@ -22,13 +22,12 @@
     } while (0)
 
 /* Sets status and message and returns the status; err may be NULL. */
-enum marey_status marey__fail(struct marey_error *err, enum marey_status status,
-                              const char *format, ...) MAREY_PRINTF(3, 4);
+enum marey_status marey__fail(struct marey_error *err, enum marey_status status, const char *format,
+                              ...) MAREY_PRINTF(3, 4);
 
 /* The same with a place in the file. */
 enum marey_status marey__fail_at(struct marey_error *err, enum marey_status status,
-                                 int64_t offset_bytes, const char *format, ...)
-    MAREY_PRINTF(4, 5);
+                                 int64_t offset_bytes, const char *format, ...) MAREY_PRINTF(4, 5);
 
 /* MAREY_NOMEM with its standard message. */
 enum marey_status marey__fail_nomem(struct marey_error *err);

@@ -11,9 +11,9 @@
 
 struct marey_intern {
     struct marey_arena arena;
-    struct marey_str *text;   /* [n] by id */
-    uint64_t *hash;           /* [n] by id */
-    uint32_t *slot;           /* [n_slots] id + 1, 0 is free; n_slots a power of two */
+    struct marey_str *text; /* [n] by id */
+    uint64_t *hash;         /* [n] by id */
+    uint32_t *slot;         /* [n_slots] id + 1, 0 is free; n_slots a power of two */
     size_t n;
     size_t capacity;
     size_t n_slots;

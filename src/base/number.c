@@ -58,8 +58,8 @@ size_t marey__format_us(char *out, int64_t ns)
 struct decimal {
     bool is_negative;
     bool has_digits;
-    uint64_t digits; /* the first 19 significant digits */
-    int n_digits;    /* how many of them are kept */
+    uint64_t digits;  /* the first 19 significant digits */
+    int n_digits;     /* how many of them are kept */
     int64_t exponent; /* value = digits * 10^exponent */
 };
 

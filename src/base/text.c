@@ -139,12 +139,23 @@ static size_t utf8_len(const unsigned char *ptr, size_t left, bool *is_valid)
 static void add_escape(struct marey_textbuf *text, unsigned char byte)
 {
     switch (byte) {
-    case '"': marey__text_add(text, "\\\"", 2); return;
-    case '\\': marey__text_add(text, "\\\\", 2); return;
-    case '\n': marey__text_add(text, "\\n", 2); return;
-    case '\r': marey__text_add(text, "\\r", 2); return;
-    case '\t': marey__text_add(text, "\\t", 2); return;
-    default: marey__text_add_format(text, "\\u%04x", byte);
+    case '"':
+        marey__text_add(text, "\\\"", 2);
+        return;
+    case '\\':
+        marey__text_add(text, "\\\\", 2);
+        return;
+    case '\n':
+        marey__text_add(text, "\\n", 2);
+        return;
+    case '\r':
+        marey__text_add(text, "\\r", 2);
+        return;
+    case '\t':
+        marey__text_add(text, "\\t", 2);
+        return;
+    default:
+        marey__text_add_format(text, "\\u%04x", byte);
     }
 }
 

@@ -32,8 +32,7 @@ void marey__text_add_str(struct marey_textbuf *text, struct marey_str str);
 void marey__text_add_c(struct marey_textbuf *text, const char *c_string);
 void marey__text_add_byte(struct marey_textbuf *text, char byte);
 void marey__text_add_repeat(struct marey_textbuf *text, char byte, size_t n);
-void marey__text_add_format(struct marey_textbuf *text, const char *format, ...)
-    MAREY_PRINTF(2, 3);
+void marey__text_add_format(struct marey_textbuf *text, const char *format, ...) MAREY_PRINTF(2, 3);
 
 /* The string in quotes with JSON's escapes; invalid UTF-8 becomes U+FFFD. */
 void marey__text_add_json(struct marey_textbuf *text, struct marey_str str);

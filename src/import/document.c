@@ -19,7 +19,7 @@ struct document {
     struct marey_kineto *kineto;
     struct marey_builder *builder;
     struct marey_walk walk;
-    const char *at;       /* how far the window has been read */
+    const char *at; /* how far the window has been read */
     bool has_list;
     bool has_rank;
 };
@@ -175,7 +175,7 @@ static enum marey_status read_list(struct document *doc, struct marey_error *err
 struct member {
     struct marey_str key;
     struct marey_value value;
-    const char *list;  /* behind the '[' of traceEvents */
+    const char *list; /* behind the '[' of traceEvents */
     const char *end;
 };
 
@@ -314,8 +314,7 @@ static void finish_source(struct document *doc)
 
 enum marey_status marey__document_read(struct marey_kineto *kineto, const struct marey_place *place,
                                        const struct marey_alloc *alloc,
-                                       const struct marey_reading *reading,
-                                       struct marey_error *err)
+                                       const struct marey_reading *reading, struct marey_error *err)
 {
     struct document doc = {.kineto = kineto, .builder = kineto->builder};
 

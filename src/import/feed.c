@@ -68,8 +68,8 @@ static enum marey_status refill_stored(struct marey_feed *feed, struct marey_err
 {
     size_t got = 0;
 
-    MAREY_TRY(marey__place_read(feed->place, feed->stored_at, feed->stored,
-                                feed->stored_capacity, &got, err));
+    MAREY_TRY(marey__place_read(feed->place, feed->stored_at, feed->stored, feed->stored_capacity,
+                                &got, err));
     feed->stored_at += got;
     feed->stored_from = 0;
     feed->stored_len = got;

@@ -22,20 +22,20 @@
 struct marey_feed {
     struct marey_alloc alloc;
     const struct marey_place *place; /* borrowed */
-    char *block;           /* pad + capacity + pad; NULL for text in memory */
+    char *block;                     /* pad + capacity + pad; NULL for text in memory */
     size_t capacity;
     const char *text;
     size_t len;
-    uint64_t offset;       /* of text[0] in the whole text */
-    bool is_end;           /* nothing follows the window */
+    uint64_t offset; /* of text[0] in the whole text */
+    bool is_end;     /* nothing follows the window */
     bool is_gzip;
-    uint64_t stored_at;    /* how far the place has been read */
+    uint64_t stored_at; /* how far the place has been read */
     struct marey_inflate *inflate;
     unsigned char *stored; /* compressed bytes */
     size_t stored_capacity;
     size_t stored_from;
     size_t stored_len;
-    bool is_member_over;   /* the gzip member ended; another may begin */
+    bool is_member_over; /* the gzip member ended; another may begin */
 };
 
 /* Opens the text from its beginning with an empty window. window_bytes 0 is the default.

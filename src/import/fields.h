@@ -19,15 +19,15 @@ enum marey_field {
     MAREY_FIELD_DUR,
     MAREY_FIELD_ARGS,
     MAREY_FIELD_ID,
-    MAREY_FIELD_ID2,     /* an object: ids that are local to a process */
-    MAREY_FIELD_S,       /* the scope of an instant */
-    MAREY_FIELD_SCOPE,   /* the scope of an id */
+    MAREY_FIELD_ID2,   /* an object: ids that are local to a process */
+    MAREY_FIELD_S,     /* the scope of an instant */
+    MAREY_FIELD_SCOPE, /* the scope of an id */
     MAREY_N_FIELDS
 };
 
 enum marey_value_type {
     MAREY_VALUE_NONE = 0,
-    MAREY_VALUE_STRING,  /* without its quotes, escapes as they stand */
+    MAREY_VALUE_STRING, /* without its quotes, escapes as they stand */
     MAREY_VALUE_NUMBER,
     MAREY_VALUE_OBJECT,
     MAREY_VALUE_ARRAY,
@@ -44,7 +44,7 @@ struct marey_value {
 struct marey_fields {
     uint64_t offset; /* source index and byte, as in the columns */
     unsigned n_members;
-    bool is_plain;   /* no unknown key, no key twice: fit to learn from */
+    bool is_plain; /* no unknown key, no key twice: fit to learn from */
     struct marey_value value[MAREY_N_FIELDS];
 };
 

@@ -47,8 +47,7 @@ void marey__kineto_begin_source(struct marey_kineto *kineto, uint32_t source_idx
         kineto->track[i].track_idx = MAREY_NONE;
 }
 
-static void note(struct marey_kineto *kineto, const struct incoming *in,
-                 enum marey_reason reason)
+static void note(struct marey_kineto *kineto, const struct incoming *in, enum marey_reason reason)
 {
     in->to->is_clean = false;
     marey__account_note(kineto->account, reason, in->fields->offset);
@@ -142,8 +141,8 @@ uint8_t marey__kineto_category(struct marey_kineto *kineto, const struct marey_v
 
     if (name_id != kineto->cat_name_id) {
         kineto->cat_name_id = name_id;
-        kineto->cat_id = marey__builder_category(kineto->builder,
-                                                 marey__intern_text(kineto->strings, name_id));
+        kineto->cat_id =
+            marey__builder_category(kineto->builder, marey__intern_text(kineto->strings, name_id));
     }
     *kind = marey__builder_kind(kineto->builder, kineto->cat_id);
     return kineto->cat_id;
@@ -183,9 +182,8 @@ static bool same_key(const struct marey_track_key *a, const struct marey_track_k
            a->device == b->device && a->context == b->context && a->stream == b->stream;
 }
 
-uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind,
-                             uint32_t process_id, uint32_t thread_id,
-                             const struct marey_launch_args *launch)
+uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind, uint32_t process_id,
+                             uint32_t thread_id, const struct marey_launch_args *launch)
 {
     struct marey_track_key key = {
         .kind = track_kind_of(kind),
@@ -208,9 +206,9 @@ uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind,
             key.stream = number_of(kineto, thread_id);
     }
 
-    const uint64_t mixed = marey_name_mix((uint64_t)key.process_id << 32 | key.thread_id,
-                                          (uint64_t)key.kind * 2 + 1) ^
-                           (uint64_t)key.device ^ (uint64_t)key.stream * 7;
+    const uint64_t mixed =
+        marey_name_mix((uint64_t)key.process_id << 32 | key.thread_id, (uint64_t)key.kind * 2 + 1) ^
+        (uint64_t)key.device ^ (uint64_t)key.stream * 7;
     struct marey_cached_track *cached = &kineto->track[mixed % MAREY_N_CACHED_TRACKS];
     if (cached->track_idx == MAREY_NONE || !same_key(&cached->key, &key)) {
         cached->key = key;
@@ -223,10 +221,10 @@ uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind,
 
 static struct marey_new_slice slice_of(const struct incoming *in)
 {
-    const bool has_correlation = in->launch != NULL && in->launch->has_correlation &&
-                                 (in->to->kind == MAREY_KIND_RUNTIME ||
-                                  in->to->kind == MAREY_KIND_DRIVER ||
-                                  marey_kind_is_device_operation(in->to->kind));
+    const bool has_correlation =
+        in->launch != NULL && in->launch->has_correlation &&
+        (in->to->kind == MAREY_KIND_RUNTIME || in->to->kind == MAREY_KIND_DRIVER ||
+         marey_kind_is_device_operation(in->to->kind));
 
     return (struct marey_new_slice){
         .start_ns = in->ts == MAREY_TIME_OK ? in->ts_ns : MAREY_UNKNOWN,

@@ -44,9 +44,9 @@ struct marey_kineto {
     struct marey_cached_track track[MAREY_N_CACHED_TRACKS];
     uint32_t cat_name_id; /* of the category looked up last */
     uint8_t cat_id;
-    uint64_t n_records;  /* of this source, all of them */
+    uint64_t n_records; /* of this source, all of them */
     uint64_t n_metadata;
-    uint64_t n_events;   /* all others that have a known phase */
+    uint64_t n_events;        /* all others that have a known phase */
     uint64_t n_without_phase; /* members, but none of them a ph */
     struct marey_resolved last;
     struct marey_meta_record last_meta; /* if it was of phase M */
@@ -73,9 +73,8 @@ uint8_t marey__kineto_category(struct marey_kineto *kineto, const struct marey_v
                                enum marey_kind *kind);
 
 /* The track of a record; launch may be NULL. MAREY_NONE without memory. */
-uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind,
-                             uint32_t process_id, uint32_t thread_id,
-                             const struct marey_launch_args *launch);
+uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind, uint32_t process_id,
+                             uint32_t thread_id, const struct marey_launch_args *launch);
 
 /* An id as 64 bits: integers that fit as they are, every other text by its string id
  * with the top bit set. */
@@ -84,8 +83,8 @@ uint64_t marey__kineto_id64(struct marey_kineto *kineto, const struct marey_valu
 /* Microseconds as text to nanoseconds. */
 enum marey_time {
     MAREY_TIME_OK,
-    MAREY_TIME_NONE,      /* no number */
-    MAREY_TIME_RANGE      /* a number beyond MAREY_TIME_LIMIT_NS */
+    MAREY_TIME_NONE, /* no number */
+    MAREY_TIME_RANGE /* a number beyond MAREY_TIME_LIMIT_NS */
 };
 enum marey_time marey__kineto_time(const struct marey_value *value, int64_t *ns);
 

@@ -140,8 +140,8 @@ static uint32_t check_escapes(struct marey_str raw)
             continue;
         }
         at += 4;
-        if (code >= 0xd800 && code <= 0xdbff && end - at >= 6 && at[0] == '\\' &&
-            at[1] == 'u' && is_low_surrogate(hex4(at + 2, end)))
+        if (code >= 0xd800 && code <= 0xdbff && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
+            is_low_surrogate(hex4(at + 2, end)))
             at += 6;
         else if (code >= 0xd800 && code <= 0xdfff)
             damage |= MAREY_NAME_BAD_UTF8;
@@ -272,8 +272,7 @@ const struct marey_name *marey__names_get(struct marey_names *names, struct mare
 
     for (; names->slot[at].raw != NULL; at = (at + 1) & (names->n_slots - 1)) {
         const struct marey_name *name = &names->slot[at];
-        if (name->hash == hash && name->len == raw.len &&
-            memcmp(name->raw, raw.ptr, raw.len) == 0)
+        if (name->hash == hash && name->len == raw.len && memcmp(name->raw, raw.ptr, raw.len) == 0)
             return name;
     }
     return marey__names_add(names, raw, has_escape, hash);

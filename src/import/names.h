@@ -15,9 +15,9 @@
 
 /* What is wrong with a spelling. */
 enum marey_name_damage {
-    MAREY_NAME_BAD_UTF8 = 1,    /* repaired with U+FFFD */
-    MAREY_NAME_CONTROL = 2,     /* raw control character, kept */
-    MAREY_NAME_BAD_ESCAPE = 4   /* not JSON */
+    MAREY_NAME_BAD_UTF8 = 1,  /* repaired with U+FFFD */
+    MAREY_NAME_CONTROL = 2,   /* raw control character, kept */
+    MAREY_NAME_BAD_ESCAPE = 4 /* not JSON */
 };
 
 struct marey_name {
@@ -96,8 +96,8 @@ static inline uint64_t marey_name_hash(const char *at, size_t len)
 
     uint64_t hash = k0 ^ len;
     for (size_t i = 0; i + 16 < len; i += 16)
-        hash = marey_name_mix(marey_name_word(at + i) ^ k1 ^ hash,
-                              marey_name_word(at + i + 8) ^ k0);
+        hash =
+            marey_name_mix(marey_name_word(at + i) ^ k1 ^ hash, marey_name_word(at + i + 8) ^ k0);
     return marey_name_mix(marey_name_word(at + len - 16) ^ hash,
                           marey_name_word(at + len - 8) ^ k1);
 }

@@ -145,8 +145,7 @@ static enum marey_status open_path(struct marey_place *place, struct marey_error
         status = fail_system(place, "read", err);
     } else if (S_ISDIR(info.st_mode)) {
         status = marey__fail(err, MAREY_IO,
-                             "cannot read '%s': it is a folder, name the files in it",
-                             place->path);
+                             "cannot read '%s': it is a folder, name the files in it", place->path);
     } else if (S_ISREG(info.st_mode)) {
         place->fd = fd;
         is_kept = true;
@@ -257,8 +256,7 @@ enum marey_status marey__place_read(const struct marey_place *place, uint64_t at
     }
     *got = 0;
     while (*got < want) {
-        const ssize_t n =
-            pread(place->fd, (char *)bytes + *got, want - *got, (off_t)(at + *got));
+        const ssize_t n = pread(place->fd, (char *)bytes + *got, want - *got, (off_t)(at + *got));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

@@ -23,11 +23,11 @@ struct marey_place_id {
 
 struct marey_place {
     struct marey_alloc alloc;
-    char *path;       /* as given, for messages and for opening again */
-    int fd;           /* -1: memory, or a file that is closed between uses */
-    bool is_spill;    /* standard input, kept in a file without a name */
+    char *path;    /* as given, for messages and for opening again */
+    int fd;        /* -1: memory, or a file that is closed between uses */
+    bool is_spill; /* standard input, kept in a file without a name */
     struct marey_place_id id;
-    char *memory;     /* a copy of the bytes, followed by zeros */
+    char *memory; /* a copy of the bytes, followed by zeros */
     size_t memory_len;
     uint64_t size_bytes; /* as stored, so of the gzip file where it is one */
 };

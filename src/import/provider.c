@@ -97,9 +97,8 @@ static enum marey_status walk(void *ctx, const uint64_t *offsets, size_t n, mare
             return marey__fail(err, MAREY_INVALID, "cannot read args: no source %u", source_idx);
 
         const bool rests = places->place[source_idx].fd < 0;
-        const enum marey_status status =
-            walk_place(places, &places->place[source_idx], (struct run){offsets, from, to}, fn,
-                       user, err);
+        const enum marey_status status = walk_place(places, &places->place[source_idx],
+                                                    (struct run){offsets, from, to}, fn, user, err);
         if (rests)
             marey__place_rest(&places->place[source_idx]);
         if (status != MAREY_OK)

@@ -187,7 +187,10 @@ static int field_of_key(const char *key, size_t len)
     case 1:
         return *key == 's' ? MAREY_FIELD_S : -1;
     case 2:
-        return IS("ph") ? MAREY_FIELD_PH : IS("ts") ? MAREY_FIELD_TS : IS("id") ? MAREY_FIELD_ID : -1;
+        return IS("ph")   ? MAREY_FIELD_PH
+               : IS("ts") ? MAREY_FIELD_TS
+               : IS("id") ? MAREY_FIELD_ID
+                          : -1;
     case 3:
         return IS("cat")   ? MAREY_FIELD_CAT
                : IS("pid") ? MAREY_FIELD_PID
@@ -269,8 +272,8 @@ static const char *scan_record(struct scan *scan, const char *at, struct marey_f
         at = scan_key(scan, at, &key, &has_escape);
         if (at == NULL)
             return NULL;
-        const int field = has_escape ? field_of_escaped_key(key.ptr, key.len)
-                                     : field_of_key(key.ptr, key.len);
+        const int field =
+            has_escape ? field_of_escaped_key(key.ptr, key.len) : field_of_key(key.ptr, key.len);
         struct marey_value unknown;
         struct marey_value *value = field < 0 ? &unknown : &fields->value[field];
         if (has_escape || (field >= 0 && value->type != MAREY_VALUE_NONE))

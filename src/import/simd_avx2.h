@@ -39,8 +39,7 @@ static inline uint64_t block64_is(struct block64 block, char c)
 {
     const __m256i wanted = _mm256_set1_epi8(c);
 
-    return join_masks(_mm256_cmpeq_epi8(block.low, wanted),
-                      _mm256_cmpeq_epi8(block.high, wanted));
+    return join_masks(_mm256_cmpeq_epi8(block.low, wanted), _mm256_cmpeq_epi8(block.high, wanted));
 }
 
 /* Bit i of the result is the parity of bits 0 to i. */
@@ -92,16 +91,14 @@ static inline unsigned count_digits16(const char *at)
  * are readable. */
 static inline uint64_t value_of_digits(const char *end, unsigned n)
 {
-    static const char keep[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
-                                  0,  0,  0,  0,  0,  -1, -1, -1, -1, -1, -1,
-                                  -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    static const char keep[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+                                  -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     const __m128i bytes = _mm_loadu_si128((const __m128i_u *)(const void *)(end - 16));
     const __m128i mask = _mm_loadu_si128((const __m128i_u *)(const void *)(keep + n));
     const __m128i ones = _mm_and_si128(_mm_sub_epi8(bytes, _mm_set1_epi8('0')), mask);
     const __m128i tens = _mm_maddubs_epi16(
         ones, _mm_setr_epi8(10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1));
-    const __m128i hundreds =
-        _mm_madd_epi16(tens, _mm_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1));
+    const __m128i hundreds = _mm_madd_epi16(tens, _mm_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1));
     const __m128i packed = _mm_packus_epi32(hundreds, hundreds);
     const __m128i halves =
         _mm_madd_epi16(packed, _mm_setr_epi16(10000, 1, 10000, 1, 10000, 1, 10000, 1));

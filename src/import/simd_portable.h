@@ -72,8 +72,7 @@ static inline uint32_t quote_or_escape32(const char *at)
 
     for (unsigned i = 0; i < 4; i++) {
         const uint64_t word = load8(at + (size_t)8 * i);
-        bits |= gather_top_bits(bytes_equal_to(word, '"') | bytes_equal_to(word, '\\'))
-                << (8 * i);
+        bits |= gather_top_bits(bytes_equal_to(word, '"') | bytes_equal_to(word, '\\')) << (8 * i);
     }
     return (uint32_t)bits;
 }

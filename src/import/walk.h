@@ -48,10 +48,10 @@ struct marey_template {
     struct {
         uint16_t block; /* first block of the glue */
         uint16_t len;
-        uint8_t what;   /* enum marey_part: the value behind the glue */
+        uint8_t what; /* enum marey_part: the value behind the glue */
         uint64_t last_mask;
     } part[MAREY_TEMPLATE_PARTS];
-    struct marey_meta_record meta; /* of a record of phase M */
+    struct marey_meta_record meta;       /* of a record of phase M */
     struct marey_launch_args track_args; /* the args that track_idx belongs to */
     char glue[MAREY_TEMPLATE_BLOCKS * MAREY_GLUE_BLOCK];
 };
@@ -63,11 +63,11 @@ enum marey_walk_stop {
 };
 
 struct marey_walk {
-    const char *at;      /* behind the last whole record, or behind '[' */
-    const char *text;    /* the window */
+    const char *at;   /* behind the last whole record, or behind '[' */
+    const char *text; /* the window */
     const char *end;
     uint64_t text_offset; /* source index and byte of text[0] */
-    bool is_first;       /* no record was read yet */
+    bool is_first;        /* no record was read yet */
     bool is_last_window;
     const char *fail;
     const char *broken;
@@ -93,8 +93,7 @@ struct marey_scanner {
 
     /* The args of the record that begins with '{' at `at`. NULL and *fail if it does not
      * end before `end` or is broken. */
-    const char *(*args)(const char *at, const char *end, struct marey_str *args,
-                        const char **fail);
+    const char *(*args)(const char *at, const char *end, struct marey_str *args, const char **fail);
 };
 
 /* The fastest scanner of this machine, or the portable one. */

@@ -34,8 +34,8 @@ static inline bool match_glue(const char *at, const char *glue, size_t len, uint
 /* Microseconds in plain form: no sign, no exponent, not beyond the limit. */
 static inline const char *match_time(const char *at, int64_t *ns)
 {
-    static const int64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
-                                    100000000, 1000000000};
+    static const int64_t power[] = {1,      10,      100,      1000,      10000,
+                                    100000, 1000000, 10000000, 100000000, 1000000000};
     const unsigned n = count_digits16(at);
 
     if (n - 1 > 14 || (*at == '0' && n > 1)) /* none, or so many that it may not fit */
@@ -80,8 +80,8 @@ static inline bool same_text(const char *a, const char *b, size_t len)
 }
 
 /* A name without escapes and damage; its closing quote belongs to the next glue. */
-static inline const char *match_name(struct scan *scan, struct marey_names *names,
-                                     const char *at, uint32_t *name_id)
+static inline const char *match_name(struct scan *scan, struct marey_names *names, const char *at,
+                                     uint32_t *name_id)
 {
     bool has_escape = false;
     const char *close = scan_string(scan, at, &has_escape);
@@ -123,12 +123,12 @@ static inline const char *match(struct scan *scan, struct marey_names *names,
                                 struct matched *found)
 {
     for (uint32_t i = 0; i < template->n_parts; i++) {
-        const char *glue = template->glue + (size_t)template->part[i].block * MAREY_GLUE_BLOCK;
+        const char *glue = template->glue + (size_t) template->part[i].block * MAREY_GLUE_BLOCK;
         const size_t len = template->part[i].len;
         if (!match_glue(at, glue, len, template->part[i].last_mask))
             return NULL;
         at += len;
-        switch ((enum marey_part)template->part[i].what) {
+        switch ((enum marey_part) template->part[i].what) {
         case MAREY_PART_END:
             return at;
         case MAREY_PART_NAME:
@@ -165,9 +165,8 @@ static inline uint32_t track_of(struct marey_kineto *kineto, struct marey_templa
         (known->device == launch->device && known->stream == launch->stream &&
          known->context == launch->context))
         return template->to.track_idx;
-    template->to.track_idx =
-        marey__kineto_track(kineto, template->to.kind, template->to.process_id,
-                            template->to.thread_id, launch);
+    template->to.track_idx = marey__kineto_track(kineto, template->to.kind, template->to.process_id,
+                                                 template->to.thread_id, launch);
     template->track_args = *launch;
     return template->to.track_idx;
 }
@@ -189,8 +188,7 @@ static inline bool add_matched_slice(struct marey_kineto *kineto, struct marey_t
         .dur_ns = found->dur_ns,
         .offset = offset,
         .correlation = found->launch.correlation,
-        .track_idx = has_args ? track_of(kineto, template, &found->launch)
-                              : template->to.track_idx,
+        .track_idx = has_args ? track_of(kineto, template, &found->launch) : template->to.track_idx,
         .name_id = found->name_id,
         .cat_id = template->to.cat_id,
         .has_correlation = is_tied && found->launch.has_correlation,
@@ -247,8 +245,7 @@ static inline const char *walk_learned(struct marey_walk *walk, struct scan *sca
         if (end != NULL) {
             walk->templates[walk->predicted].next = chosen;
             walk->predicted = chosen;
-            return add_matched(walk->kineto, &walk->templates[chosen], &found, offset) ? end
-                                                                                       : NULL;
+            return add_matched(walk->kineto, &walk->templates[chosen], &found, offset) ? end : NULL;
         }
         if (untried == walk->n_templates)
             return NULL;

@@ -1,8 +1,8 @@
 /*
  * walk_portable.c - the scanner for any machine.
  */
-#include "import/simd_portable.h"
 #include "import/scan_body.h"
+#include "import/simd_portable.h"
 #include "import/walk.h"
 
 #define SCANNER marey__scanner_portable

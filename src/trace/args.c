@@ -165,8 +165,7 @@ static void publish(struct decoding *decoding)
     }
     trace->decoded_bits |= decoding->bits;
     /* Each pass decodes at least one arg for good, so there is a place for its table. */
-    trace->late[trace->n_late++] =
-        (struct marey_late_strings){decoding->table, decoding->first_id};
+    trace->late[trace->n_late++] = (struct marey_late_strings){decoding->table, decoding->first_id};
     decoding->table = (struct marey_intern){0};
 }
 
@@ -180,8 +179,7 @@ static enum marey_status decode(struct marey_trace *trace, uint64_t bits, struct
     uint32_t *order = marey__alloc(alloc, n, sizeof *order);
     marey__text_init(&decoding.scratch, alloc);
     if (order == NULL || !marey__intern_init(&decoding.table, alloc) ||
-        !allocate_columns(&decoding) ||
-        !marey__order_u64(alloc, trace->slices.offset, order, n)) {
+        !allocate_columns(&decoding) || !marey__order_u64(alloc, trace->slices.offset, order, n)) {
         status = marey__fail_nomem(err);
         goto done;
     }

@@ -19,7 +19,7 @@
 #include "trace/ledger.h"
 
 #define MAREY_OFFSET(source_idx, byte) (((uint64_t)(source_idx) << 48) | (uint64_t)(byte))
-#define MAREY_OFFSET_BYTE(offset) ((offset) & UINT64_C(0xffffffffffff))
+#define MAREY_OFFSET_BYTE(offset) ((offset)&UINT64_C(0xffffffffffff))
 #define MAREY_OFFSET_SOURCE(offset) ((uint32_t)((offset) >> 48))
 
 struct marey_builder;

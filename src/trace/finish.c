@@ -80,7 +80,8 @@ static void place_all(struct marey_builder *builder)
         .meta_record = trace->meta_records.n,
     };
     for (size_t i = 0; i < builder->marks.n; i++) {
-        const struct marey_source_mark *to = i + 1 < builder->marks.n ? &builder->marks.at[i + 1] : &end;
+        const struct marey_source_mark *to =
+            i + 1 < builder->marks.n ? &builder->marks.at[i + 1] : &end;
         place_source(builder, &builder->marks.at[i], to, trace->sources.at[i].base_ns);
     }
 }

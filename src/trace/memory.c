@@ -45,8 +45,7 @@ static enum marey_status decode_record(void *user, size_t i, struct marey_str ar
 
 static size_t find_records(const struct marey_trace *trace, uint32_t *instant_idx)
 {
-    const uint32_t name_id =
-        marey__intern_find(&trace->strings, (struct marey_str){"[memory]", 8});
+    const uint32_t name_id = marey__intern_find(&trace->strings, (struct marey_str){"[memory]", 8});
     size_t n = 0;
     for (size_t i = 0; i < trace->instants.n && name_id != MAREY_NONE; i++) {
         if (trace->instants.name_id[i] != name_id)

@@ -24,7 +24,7 @@ struct owner_work {
     struct launch *launches; /* [n] by source, correlation, start once they are all there */
     size_t n;
     size_t capacity;
-    size_t hint; /* where the last search ended */
+    size_t hint;             /* where the last search ended */
     uint8_t *is_launch_name; /* by name id: 0 not asked yet, 1 no, 2 yes */
     size_t n_names;
 };
@@ -75,7 +75,7 @@ static size_t find_link(const struct marey_trace *trace, uint32_t slice_idx)
 {
     const size_t link = first_link(trace, slice_idx);
     return link < trace->links.n && trace->links.slice_idx[link] == slice_idx ? link
-                                                                               : trace->links.n;
+                                                                              : trace->links.n;
 }
 
 /* A driver call inside the runtime call of the same correlation is no launch of its own. */

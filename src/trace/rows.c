@@ -5,11 +5,11 @@
  * long runs that are merged. Columns are then gathered one after another, each into the
  * memory that the one before it left: fresh pages cost more than the copying.
  */
+#include "trace/rows.h"
 #include "base/error.h"
 #include "base/sort.h"
 #include "base/str.h"
 #include "trace/build.h"
-#include "trace/rows.h"
 
 /* perm[n]: rows by track, in file order within one. first[n_tracks + 1] where they begin.
  * Rows for which `flags` holds MAREY_ROW_DROPPED are left out. */
@@ -150,8 +150,7 @@ static int compare_slices(const void *ctx, uint32_t a, uint32_t b)
     const int64_t dur_b = slices->dur_ns[b] < 0 ? 0 : slices->dur_ns[b];
     if (dur_a != dur_b)
         return dur_a > dur_b ? -1 : 1;
-    const int rank =
-        order->rank[slices->cat_id[a]] - order->rank[slices->cat_id[b]];
+    const int rank = order->rank[slices->cat_id[a]] - order->rank[slices->cat_id[b]];
     if (rank != 0)
         return rank;
     const int name = compare_names(order->trace, slices->name_id[a], slices->name_id[b]);

@@ -25,8 +25,8 @@ struct marey_trace *marey__trace_new(const struct marey_alloc *alloc)
 static void release_tables(struct marey_trace *trace)
 {
     const struct marey_columns tables[] = {
-        marey__columns_of_slices(&trace->slices),    marey__columns_of_links(&trace->links),
-        marey__columns_of_points(&trace->instants),  marey__columns_of_points(&trace->counters),
+        marey__columns_of_slices(&trace->slices),   marey__columns_of_links(&trace->links),
+        marey__columns_of_points(&trace->instants), marey__columns_of_points(&trace->counters),
         marey__columns_of_flows(&trace->flows),
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -156,7 +156,7 @@ struct marey_links marey_trace_links(const struct marey_trace *trace)
 struct marey_instants marey_trace_instants(const struct marey_trace *trace)
 {
     const struct marey_point_columns *columns = &trace->instants;
-    return (struct marey_instants){columns->n,      columns->ts_ns, columns->track_idx,
+    return (struct marey_instants){columns->n,       columns->ts_ns,  columns->track_idx,
                                    columns->name_id, columns->cat_id, columns->scope,
                                    columns->offset};
 }
@@ -209,8 +209,7 @@ struct marey_str marey_trace_meta(const struct marey_trace *trace, const char *k
     return (struct marey_str){NULL, 0};
 }
 
-const struct marey_meta_record *marey_trace_meta_records(const struct marey_trace *trace,
-                                                         size_t *n)
+const struct marey_meta_record *marey_trace_meta_records(const struct marey_trace *trace, size_t *n)
 {
     *n = trace->meta_records.n;
     return trace->meta_records.at;
@@ -228,8 +227,7 @@ enum marey_status marey_trace_self_ns(struct marey_trace *trace, const int64_t *
     enum marey_status status = MAREY_OK;
     (void)pthread_mutex_lock(&trace->lock);
     if (trace->self_ns == NULL) {
-        int64_t *column =
-            marey__alloc(&trace->alloc, trace->slices.n, sizeof *column);
+        int64_t *column = marey__alloc(&trace->alloc, trace->slices.n, sizeof *column);
         if (column == NULL || !marey__nest(trace, NULL, column, NULL, NULL)) {
             marey__dealloc(&trace->alloc, column, trace->slices.n, sizeof *column);
             status = marey__fail_nomem(err);
@@ -247,8 +245,7 @@ enum marey_status marey_trace_owners(struct marey_trace *trace, struct marey_own
                                      struct marey_error *err)
 {
     (void)pthread_mutex_lock(&trace->lock);
-    const enum marey_status status =
-        trace->has_owners ? MAREY_OK : marey__build_owners(trace, err);
+    const enum marey_status status = trace->has_owners ? MAREY_OK : marey__build_owners(trace, err);
     if (status == MAREY_OK)
         *owners = trace->owners;
     (void)pthread_mutex_unlock(&trace->lock);
@@ -268,8 +265,7 @@ enum marey_status marey_trace_ledger(struct marey_trace *trace, struct marey_led
                                      struct marey_error *err)
 {
     (void)pthread_mutex_lock(&trace->lock);
-    const enum marey_status status =
-        trace->has_owners ? MAREY_OK : marey__build_owners(trace, err);
+    const enum marey_status status = trace->has_owners ? MAREY_OK : marey__build_owners(trace, err);
     if (status == MAREY_OK) {
         uint64_t n_read = 0;
         for (size_t i = 0; i < trace->sources.n; i++)
@@ -306,12 +302,11 @@ struct marey_footprint marey_trace_footprint(const struct marey_trace *trace)
                         trace->flows.capacity * 22 + points * 26,
         .string_bytes = marey__intern_bytes(&trace->strings),
         .lazy_bytes = lazy_bytes(trace),
-        .other_bytes =
-            sizeof *trace + trace->tracks.capacity * sizeof *trace->tracks.at +
-            trace->sources.capacity * sizeof *trace->sources.at +
-            trace->metas.capacity * sizeof *trace->metas.at +
-            trace->meta_records.capacity * sizeof *trace->meta_records.at +
-            trace->async_spans.capacity * sizeof *trace->async_spans.at +
-            trace->quarantined.capacity * sizeof *trace->quarantined.at,
+        .other_bytes = sizeof *trace + trace->tracks.capacity * sizeof *trace->tracks.at +
+                       trace->sources.capacity * sizeof *trace->sources.at +
+                       trace->metas.capacity * sizeof *trace->metas.at +
+                       trace->meta_records.capacity * sizeof *trace->meta_records.at +
+                       trace->async_spans.capacity * sizeof *trace->async_spans.at +
+                       trace->quarantined.capacity * sizeof *trace->quarantined.at,
     };
 }

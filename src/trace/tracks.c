@@ -40,8 +40,8 @@ static int compare_tracks(const void *ctx, uint32_t a, uint32_t b)
     const struct marey_track *y = &trace->tracks.at[b];
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
-    int order = compare_i64(trace->sources.at[x->source_idx].rank,
-                            trace->sources.at[y->source_idx].rank);
+    int order =
+        compare_i64(trace->sources.at[x->source_idx].rank, trace->sources.at[y->source_idx].rank);
     if (order == 0)
         order = compare_i64(x->source_idx, y->source_idx);
     if (order == 0)

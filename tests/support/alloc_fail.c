@@ -34,8 +34,9 @@ static struct head *head_of(void *ptr, size_t size_bytes)
 static bool refuses(struct alloc_fail *state)
 {
     state->n_requests++;
-    const bool is_hit = state->fail_at != 0 && (state->n_requests == state->fail_at ||
-                        (state->fail_after && state->n_requests > state->fail_at));
+    const bool is_hit =
+        state->fail_at != 0 && (state->n_requests == state->fail_at ||
+                                (state->fail_after && state->n_requests > state->fail_at));
     if (is_hit)
         state->n_failed++;
     return is_hit;

@@ -24,7 +24,7 @@ struct alloc_fail {
                         * no request of the count */
     uint64_t n_requests;
     uint64_t n_failed;
-    uint64_t n_live;   /* blocks */
+    uint64_t n_live; /* blocks */
     uint64_t bytes_live;
     uint64_t bytes_peak;
 };

@@ -31,7 +31,7 @@
 
 #include "marey/base.h"
 
-#define EXPECT_TRUE(condition)  expect__true((condition), #condition, __FILE__, __LINE__)
+#define EXPECT_TRUE(condition) expect__true((condition), #condition, __FILE__, __LINE__)
 #define EXPECT_FALSE(condition) expect__true(!(condition), "!(" #condition ")", __FILE__, __LINE__)
 
 #define EXPECT_I64(got, want)                                                                      \

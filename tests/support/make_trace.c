@@ -42,8 +42,7 @@ void make_source(struct make_trace *make, int64_t rank)
 /* Without memory the builder is marked as failed, and finish says so. */
 static uint32_t intern(struct make_trace *make, const char *text)
 {
-    return text == NULL ? MAREY_NONE
-                        : marey__intern_c(marey__builder_strings(make->builder), text);
+    return text == NULL ? MAREY_NONE : marey__intern_c(marey__builder_strings(make->builder), text);
 }
 
 void make_track(struct make_trace *make, const struct marey_track_key *key)
@@ -80,8 +79,8 @@ void make_stream(struct make_trace *make, int64_t device, int64_t stream)
 static struct marey_new_slice new_slice(struct make_trace *make, const char *category,
                                         const char *name, int64_t start_ns, int64_t dur_ns)
 {
-    const struct marey_str text = category == NULL ? (struct marey_str){NULL, 0}
-                                                   : marey__str(category);
+    const struct marey_str text =
+        category == NULL ? (struct marey_str){NULL, 0} : marey__str(category);
     make->last_offset = MAREY_OFFSET(make->source_idx, make->next_byte);
     make->next_byte += RECORD_BYTES;
     return (struct marey_new_slice){
@@ -139,8 +138,7 @@ void make_end(struct make_trace *make, const char *name, int64_t ts_ns)
     make->next_byte += RECORD_BYTES;
     const uint32_t name_id = intern(make, name);
     if (can_add(make))
-        marey__builder_end_slice(make->builder, make->track_idx, ts_ns, name_id,
-                                 make->last_offset);
+        marey__builder_end_slice(make->builder, make->track_idx, ts_ns, name_id, make->last_offset);
 }
 
 void make_args(struct make_trace *make, const char *json)

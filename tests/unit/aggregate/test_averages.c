@@ -423,7 +423,7 @@ static void averages_are_ordered_by_self_time_then_name(void **state)
 static void averages_are_ordered_by_device_time_first(void **state)
 {
     (void)state;
-    static const char *const want[] = {"small", "large", "none", "cudaLaunchKernel",
+    static const char *const want[] = {"small", "large", "none",  "cudaLaunchKernel",
                                        "k2",    "k1",    "Memcpy"};
     struct make_trace make;
     make_trace_begin(&make, NULL);

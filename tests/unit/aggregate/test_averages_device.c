@@ -207,8 +207,7 @@ static void device_time_of_a_graph_goes_to_its_launch(void **state)
         make_call(&make, "cuda_runtime", "cudaGraphLaunch", from + 2, from + 7, 5 + round);
         make_stream(&make, 0, 7);
         for (int i = 0; i < 3; i++)
-            make_call(&make, "kernel", names[i], from + 12 + 10 * i, from + 16 + 11 * i,
-                      5 + round);
+            make_call(&make, "kernel", names[i], from + 12 + 10 * i, from + 16 + 11 * i, 5 + round);
     }
     struct marey_trace *trace = make_trace_end(&make);
     struct marey_averages *averages = average(trace, by_name);
@@ -364,8 +363,7 @@ static void device_time_is_unknown_where_no_duration_is(void **state)
             .correlation = i,
             .has_correlation = true,
             .track_idx = make.track_idx,
-            .name_id = marey__intern_c(marey__builder_strings(make.builder),
-                                       i == 1 ? "k1" : "k2"),
+            .name_id = marey__intern_c(marey__builder_strings(make.builder), i == 1 ? "k1" : "k2"),
             .cat_id = marey__builder_category(make.builder, marey__str("kernel")),
         };
         marey__builder_add_slice(make.builder, &slice);

@@ -21,15 +21,15 @@ static const struct marey_average *keyed_row(const struct marey_averages *averag
     for (size_t i = 0; i < n; i++) {
         const struct marey_average *row = &rows[i];
         const bool has_shapes =
-            shapes == NULL ? row->shapes_id == MAREY_NONE
-                           : row->shapes_id != MAREY_NONE &&
-                                 marey__str_is_c(marey_averages_string(averages, row->shapes_id),
-                                                 shapes);
+            shapes == NULL
+                ? row->shapes_id == MAREY_NONE
+                : row->shapes_id != MAREY_NONE &&
+                      marey__str_is_c(marey_averages_string(averages, row->shapes_id), shapes);
         const bool has_stack =
-            stack == NULL ? row->stack_id == MAREY_NONE
-                          : row->stack_id != MAREY_NONE &&
-                                marey__str_is_c(marey_averages_string(averages, row->stack_id),
-                                                stack);
+            stack == NULL
+                ? row->stack_id == MAREY_NONE
+                : row->stack_id != MAREY_NONE &&
+                      marey__str_is_c(marey_averages_string(averages, row->stack_id), stack);
         if (has_shapes && has_stack &&
             marey__str_is_c(marey_averages_string(averages, row->name_id), name))
             return row;
@@ -117,7 +117,8 @@ static void keys_of_stacks_are_their_first_entries(void **state)
     (void)state;
     struct made_provider provider = {0};
     struct marey_trace *trace = trace_with_stacks(&provider);
-    struct marey_averages *averages = average(trace, (struct marey_averages_options){.by_stack = 1});
+    struct marey_averages *averages =
+        average(trace, (struct marey_averages_options){.by_stack = 1});
     EXPECT_U64(count_rows(averages), 2);
     EXPECT_I64(keyed_row(averages, "s", NULL, "a.py(3): f")->self_ns, 8);
     EXPECT_I64(keyed_row(averages, "s", NULL, "")->self_ns, 4);
@@ -148,8 +149,8 @@ static void keys_of_stacks_come_from_python_functions(void **state)
     make_args(&make, "{\"Call stack\": \"g;main\"}");
     make_slice(&make, "cpu_op", "b", 200, 201);
     struct marey_trace *trace = make_trace_end(&make);
-    struct marey_averages *averages = average(
-        trace, (struct marey_averages_options){.by_stack = 2, .include_python = true});
+    struct marey_averages *averages =
+        average(trace, (struct marey_averages_options){.by_stack = 2, .include_python = true});
     EXPECT_U64(count_rows(averages), 8);
     EXPECT_I64(keyed_row(averages, "a", NULL, "f;main")->total_ns, 18);
     EXPECT_I64(keyed_row(averages, "step", NULL, "f;main")->total_ns, 29);
@@ -182,9 +183,9 @@ static void keys_combine(void **state)
     make_slice(&make, "cpu_op", "aten::add.Tensor", 20, 30);
     make_args(&make, "{\"Input Dims\": [[1]], \"Call stack\": \"f\"}");
     struct marey_trace *trace = make_trace_end(&make);
-    struct marey_averages *averages =
-        average(trace, (struct marey_averages_options){
-                           .by_shape = true, .by_stack = 3, .by_overload = true});
+    struct marey_averages *averages = average(
+        trace,
+        (struct marey_averages_options){.by_shape = true, .by_stack = 3, .by_overload = true});
     EXPECT_U64(count_rows(averages), 2);
     const struct marey_average *one = keyed_row(averages, "aten::add", "[[1]]", "f");
     EXPECT_U64(one->n_calls, 2);

@@ -29,9 +29,9 @@ struct record {
     uint64_t correlation; /* 0: none */
 };
 
-static const char *const host_categories[] = {"cpu_op",       "cpu_op",   "cpu_op",
-                                              "user_annotation", "python_function", "cuda_runtime",
-                                              "cuda_driver",  "overhead", "Trace", NULL};
+static const char *const host_categories[] = {
+    "cpu_op",       "cpu_op",      "cpu_op",   "user_annotation", "python_function",
+    "cuda_runtime", "cuda_driver", "overhead", "Trace",           NULL};
 static const char *const host_names[] = {"a", "b", "c", "aten::x.y"};
 static const char *const call_names[] = {"cudaLaunchKernel", "cuLaunchKernel", "cudaFree"};
 static const char *const device_categories[] = {"kernel", "gpu_memcpy", "gpu_memset"};
@@ -79,8 +79,7 @@ static void add(struct make_trace *make, const struct record *record)
         (void)make_timed(make, record->category, record->name, record->start_ns, record->dur_ns);
         return;
     }
-    const uint32_t name_id =
-        marey__intern_c(marey__builder_strings(make->builder), record->name);
+    const uint32_t name_id = marey__intern_c(marey__builder_strings(make->builder), record->name);
     const struct marey_new_slice slice = {
         .start_ns = record->start_ns,
         .dur_ns = record->dur_ns,
@@ -315,8 +314,7 @@ static size_t draw_all(uint64_t *seed, struct record *records, uint32_t *place)
     return n;
 }
 
-static const struct marey_averages_options with_all = {.percentiles = true,
-                                                       .include_python = true};
+static const struct marey_averages_options with_all = {.percentiles = true, .include_python = true};
 
 static void averages_agree_with_a_slow_reference(void **state)
 {
@@ -339,8 +337,8 @@ static void averages_agree_with_a_slow_reference(void **state)
             n_calls += rows[i].n_calls;
         }
         for (uint32_t i = 0; i < ref.s.n; i++)
-            n_calls += kind_of(&ref, i) == MAREY_KIND_OVERHEAD ||
-                       kind_of(&ref, i) == MAREY_KIND_WINDOW;
+            n_calls +=
+                kind_of(&ref, i) == MAREY_KIND_OVERHEAD || kind_of(&ref, i) == MAREY_KIND_WINDOW;
         EXPECT_U64(n_calls, n);
         check_totals(&ref, averages);
         marey_averages_free(averages);
@@ -390,8 +388,8 @@ static void averages_conserve_time_whatever_is_shown(void **state)
 static void expect_same_row(const struct marey_averages *x, const struct marey_average *a,
                             const struct marey_averages *y, const struct marey_average *b)
 {
-    EXPECT_TRUE(marey__str_is(marey_averages_string(x, a->name_id),
-                              marey_averages_string(y, b->name_id)));
+    EXPECT_TRUE(
+        marey__str_is(marey_averages_string(x, a->name_id), marey_averages_string(y, b->name_id)));
     EXPECT_TRUE((a->name_id == MAREY_NONE) == (b->name_id == MAREY_NONE));
     EXPECT_U64(a->kind, b->kind);
     EXPECT_U64(a->first_slice, b->first_slice);

@@ -23,15 +23,24 @@ static int64_t draw(uint64_t *seed, uint32_t form)
 {
     const int64_t any = (int64_t)(make_random(seed) >> 1);
     switch (form) {
-    case 0: return 7;
-    case 1: return any % 3;
-    case 2: return 2000 + any % 500;
-    case 3: return any % 100 == 0 ? INT64_C(17460000000) : 14000 + any % 100;
-    case 4: return any >> make_random_below(seed, 63);
-    case 5: return any;
-    case 6: return INT64_MAX - any % 5;
-    case 7: return (INT64_C(1) << make_random_below(seed, 63)) - any % 2;
-    default: return any % 1000000;
+    case 0:
+        return 7;
+    case 1:
+        return any % 3;
+    case 2:
+        return 2000 + any % 500;
+    case 3:
+        return any % 100 == 0 ? INT64_C(17460000000) : 14000 + any % 100;
+    case 4:
+        return any >> make_random_below(seed, 63);
+    case 5:
+        return any;
+    case 6:
+        return INT64_MAX - any % 5;
+    case 7:
+        return (INT64_C(1) << make_random_below(seed, 63)) - any % 2;
+    default:
+        return any % 1000000;
     }
 }
 

@@ -35,8 +35,7 @@ static void fail_prefix_puts_the_subject_first(void **state)
     (void)state;
     struct marey_error err = {0};
     (void)marey__fail_at(&err, MAREY_FORMAT, 5, "no object");
-    EXPECT_STATUS(marey__fail_prefix(&err, err.status, "cannot read '%s'", "a.json"),
-                  MAREY_FORMAT);
+    EXPECT_STATUS(marey__fail_prefix(&err, err.status, "cannot read '%s'", "a.json"), MAREY_FORMAT);
     EXPECT_STR(err.message, "cannot read 'a.json': no object");
     EXPECT_I64(err.offset_bytes, 5);
 }
@@ -59,7 +58,7 @@ static void every_status_has_a_name(void **state)
     (void)state;
     for (int status = MAREY_CHANGED; status <= MAREY_OK; status++)
         EXPECT_TRUE(marey_status_name((enum marey_status)status)[0] != '\0');
-    EXPECT_TRUE(marey_status_name((enum marey_status)-1000) != NULL);
+    EXPECT_TRUE(marey_status_name((enum marey_status) - 1000) != NULL);
     EXPECT_STR(marey_version(), MAREY_VERSION_STRING);
 }
 

@@ -85,9 +85,11 @@ static void cursor_fails_on_broken_text(void **state)
 {
     (void)state;
     static const char *const broken[] = {
-        "",        "{",         "[",       "[1",        "[1,",        "[1,]",    "[,1]",  "[1 2]",
-        "{\"a\"}", "{\"a\":}",  "{\"a\":1", "{\"a\":1,}", "{a:1}",     "{\"a",    "{\"a\\\"", "[[1}",
-        "[[1]",    "[\"a]",     "[{]}]",   "{\"a\":1 \"b\":2}", "{\"a\" 1}", "]",  "[:]",   "[{}",
+        "",          "{",          "[",     "[1",      "[1,",
+        "[1,]",      "[,1]",       "[1 2]", "{\"a\"}", "{\"a\":}",
+        "{\"a\":1",  "{\"a\":1,}", "{a:1}", "{\"a",    "{\"a\\\"",
+        "[[1}",      "[[1]",       "[\"a]", "[{]}]",   "{\"a\":1 \"b\":2}",
+        "{\"a\" 1}", "]",          "[:]",   "[{}",
     };
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
         if (is_whole(broken[i]))
@@ -142,7 +144,7 @@ static void i64_takes_integers_only(void **state)
 static void double_refuses_what_is_not_finite(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"NaN",   "Infinity", "-Infinity", "inf",   "1e999",
+    static const char *const texts[] = {"NaN",   "Infinity", "-Infinity", "inf",  "1e999",
                                         "\"1\"", "nan",      "0x10",      "-inf", "1.2.3"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct marey_json json = marey__json(marey__str(texts[i]));
@@ -164,10 +166,11 @@ static void unescape_resolves(void **state)
         {"\\b\\f\\n\\r\\t", "\b\f\n\r\t"},
         {"\\u0041\\u00e9\\u20ac", "A\xc3\xa9\xe2\x82\xac"},
         {"\\ud83d\\ude00", "\xf0\x9f\x98\x80"},
-        {"\\uD83D", "\xef\xbf\xbd"},         /* a lone high surrogate */
-        {"\\ude00x", "\xef\xbf\xbdx"},       /* a lone low one */
-        {"\\ud83d\\u0041", "\xef\xbf\xbd" "A"},
-        {"\\q", "\\q"},                      /* unknown: kept as it stands */
+        {"\\uD83D", "\xef\xbf\xbd"},   /* a lone high surrogate */
+        {"\\ude00x", "\xef\xbf\xbdx"}, /* a lone low one */
+        {"\\ud83d\\u0041", "\xef\xbf\xbd"
+                           "A"},
+        {"\\q", "\\q"}, /* unknown: kept as it stands */
         {"C:\\x", "C:\\x"},
         {"\\u12", "\\u12"},
         {"\\u12g4", "\\u12g4"},

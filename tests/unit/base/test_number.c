@@ -96,9 +96,9 @@ static void decimal_is_exact(void **state)
 static void decimal_refuses_what_is_no_number(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",    "-",   "+",    ".",     "-.",    "e5",  "1e",   "1e+",
-                                        "1-",  "1 ",  " 1",   "0.-05", "1.2.3", "nan", "inf",  "NaN",
-                                        "0x1", "1_0", "true", "--1",   "1ee1",  "1,5", "1e1.5"};
+    static const char *const texts[] = {
+        "",      "-",   "+",   ".",   "-.",  "e5",  "1e",   "1e+", "1-",   "1 ",  " 1",   "0.-05",
+        "1.2.3", "nan", "inf", "NaN", "0x1", "1_0", "true", "--1", "1ee1", "1,5", "1e1.5"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         int64_t value = 17;
         if (marey__decimal_scaled(marey__str(texts[i]), 3, &value))
@@ -110,9 +110,13 @@ static void decimal_refuses_what_is_no_number(void **state)
 static void decimal_refuses_what_does_not_fit(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"9223372036854775.808", "99999999999999999999", "1e17",
-                                        "1e999999999999999999", "-1e300",
-                                        "18446744073709551.616", "123456789012345678901234567890"};
+    static const char *const texts[] = {"9223372036854775.808",
+                                        "99999999999999999999",
+                                        "1e17",
+                                        "1e999999999999999999",
+                                        "-1e300",
+                                        "18446744073709551.616",
+                                        "123456789012345678901234567890"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         int64_t value = 17;
         if (marey__decimal_scaled(marey__str(texts[i]), 3, &value))
@@ -126,8 +130,8 @@ static void decimal_reads_what_format_wrote(void **state)
     (void)state;
     uint64_t seed = make_seed("decimal");
     for (int i = 0; i < 20000; i++) {
-        const int64_t ns = (int64_t)(make_random(&seed) >> make_random_below(&seed, 64)) *
-                           (i % 2 == 0 ? 1 : -1);
+        const int64_t ns =
+            (int64_t)(make_random(&seed) >> make_random_below(&seed, 64)) * (i % 2 == 0 ? 1 : -1);
         if (ns == INT64_MIN)
             continue;
         char text[32];

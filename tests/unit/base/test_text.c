@@ -48,11 +48,14 @@ static void text_escapes_json(void **state)
         {{"\x01\x1f\x00z", 4}, "\"\\u0001\\u001f\\u0000z\""},
         {{"\x7f", 1}, "\"\x7f\""},
         {{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9}, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
-        {{"x\xff" "y", 3}, "\"x\xef\xbf\xbdy\""},
-        {{"\xc0\xaf", 2}, "\"\xef\xbf\xbd\xef\xbf\xbd\""},     /* overlong: two parts */
+        {{"x\xff"
+          "y",
+          3},
+         "\"x\xef\xbf\xbdy\""},
+        {{"\xc0\xaf", 2}, "\"\xef\xbf\xbd\xef\xbf\xbd\""},                 /* overlong: two parts */
         {{"\xed\xa0\x80", 3}, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, /* a surrogate */
         {{"\xf4\x90\x80\x80", 4}, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
-        {{"a\xe2\x82", 3}, "\"a\xef\xbf\xbd\""},               /* cut: one part */
+        {{"a\xe2\x82", 3}, "\"a\xef\xbf\xbd\""}, /* cut: one part */
         {{"\xe2\x82z", 3}, "\"\xef\xbf\xbdz\""},
         {{"\xf0\x9f\x98", 3}, "\"\xef\xbf\xbd\""},
     };

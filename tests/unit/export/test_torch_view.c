@@ -540,34 +540,49 @@ static void stacks_of_backward_are_those_of_forward(void **state)
     struct fixture fixture;
     struct marey_error err = {0};
     open_records(
-        &fixture, SLICE("cpu_op", "aten::mm", "5", "010", "5",
-                        "\"Sequence number\": 3, \"Fwd thread id\": 0, \"Call stack\": "
-                        "\"forward;\"") "," SLICE("cpu_op", BW "MmBackward0", "6", "100", "50",
-                                                  "\"Sequence number\": 3, \"Fwd thread id\": 1, "
-                                                  "\"Call stack\": \"engine;\"") "," SLICE("cpu_op",
-                                                                                           "MmBackw"
-                                                                                           "ard0",
-                                                                                           "6",
-                                                                                           "110",
-                                                                                           "30",
-                                                                                           "\"Seque"
-                                                                                           "nce "
-                                                                                           "number"
-                                                                                           "\": 3, "
-                                                                                           "\"Fwd "
-                                                                                           "thread "
-                                                                                           "id\": "
-                                                                                           "1, "
-                                                                                           "\"Call "
-                                                                                           "stack\""
-                                                                                           ": "
-                                                                                           "\"engin"
-                                                                                           "e;\"") "," SLICE("cpu_op",
-                                                                                                             "aten::mm",
-                                                                                                             "6",
-                                                                                                             "120",
-                                                                                                             "10",
-                                                                                                             "\"Call stack\": \"engine;\""));
+        &fixture,
+        SLICE(
+            "cpu_op", "aten::mm", "5", "010", "5",
+            "\"Sequence number\": 3, \"Fwd thread id\": 0, \"Call stack\": "
+            "\"forward;\"") "," SLICE("cpu_op", BW "MmBackward0", "6", "100", "50",
+                                      "\"Sequence number\": 3, \"Fwd thread id\": 1, "
+                                      "\"Call stack\": \"engine;\"") "," SLICE("cpu_op",
+                                                                               "MmBackw"
+                                                                               "ard0",
+                                                                               "6", "110", "30",
+                                                                               "\"Seque"
+                                                                               "nce "
+                                                                               "number"
+                                                                               "\": 3, "
+                                                                               "\"Fwd "
+                                                                               "thread "
+                                                                               "id\": "
+                                                                               "1, "
+                                                                               "\"Call "
+                                                                               "stack\""
+                                                                               ": "
+                                                                               "\"engin"
+                                                                               "e;\"") "," SLICE("c"
+                                                                                                 "p"
+                                                                                                 "u"
+                                                                                                 "_"
+                                                                                                 "o"
+                                                                                                 "p",
+                                                                                                 "a"
+                                                                                                 "t"
+                                                                                                 "e"
+                                                                                                 "n"
+                                                                                                 ":"
+                                                                                                 ":"
+                                                                                                 "m"
+                                                                                                 "m",
+                                                                                                 "6",
+                                                                                                 "1"
+                                                                                                 "2"
+                                                                                                 "0",
+                                                                                                 "1"
+                                                                                                 "0",
+                                                                                                 "\"Call stack\": \"engine;\""));
     EXPECT_OK(marey_torch_stacks_text(fixture.view, "self_cpu_time_total", &fixture.text, &err),
               &err);
     EXPECT_STR(fixture.text.ptr, "forward 5\nengine 20\nforward 20\nforward 10\n");

@@ -163,8 +163,8 @@ struct interval {
     uint32_t thread;
 };
 
-static const char *const categories[] = {"cpu_op", "user_annotation", "python_function",
-                                         "cuda_runtime", "cuda_driver", "Trace", NULL};
+static const char *const categories[] = {
+    "cpu_op", "user_annotation", "python_function", "cuda_runtime", "cuda_driver", "Trace", NULL};
 static const char *const names[] = {"a", "b", "c"};
 static const char *const threads[] = {"1", "2"};
 
@@ -222,9 +222,9 @@ static void check_track(const struct marey_slices *s, const struct marey_track *
     }
     for (uint32_t i = from; i < to; i++) {
         const uint32_t parent = innermost(s, from, i, s->start_ns[i]);
-        const bool crosses = parent != MAREY_NONE && s->dur_ns[i] > 0 &&
-                             s->start_ns[i] + s->dur_ns[i] >
-                                 s->start_ns[parent] + s->dur_ns[parent];
+        const bool crosses =
+            parent != MAREY_NONE && s->dur_ns[i] > 0 &&
+            s->start_ns[i] + s->dur_ns[i] > s->start_ns[parent] + s->dur_ns[parent];
         EXPECT_U64(s->parent_idx[i], parent);
         EXPECT_I64(self_ns[i], want_ns[i - from]);
         EXPECT_TRUE(((s->flags[i] & MAREY_SLICE_CROSSES) != 0) == crosses);
@@ -236,11 +236,15 @@ static void check_track(const struct marey_slices *s, const struct marey_track *
 static uint32_t rank_of(const struct marey_trace *trace, uint32_t i)
 {
     switch (marey_trace_slice_kind(trace, i)) {
-    case MAREY_KIND_WINDOW: return 0;
-    case MAREY_KIND_ANNOTATION: return 1;
-    case MAREY_KIND_PYTHON: return 2;
+    case MAREY_KIND_WINDOW:
+        return 0;
+    case MAREY_KIND_ANNOTATION:
+        return 1;
+    case MAREY_KIND_PYTHON:
+        return 2;
     case MAREY_KIND_RUNTIME:
-    case MAREY_KIND_DRIVER: return 4;
+    case MAREY_KIND_DRIVER:
+        return 4;
     case MAREY_KIND_OP:
     case MAREY_KIND_OTHER:
     case MAREY_KIND_KERNEL:
@@ -252,8 +256,10 @@ static uint32_t rank_of(const struct marey_trace *trace, uint32_t i)
     case MAREY_KIND_OVERHEAD:
     case MAREY_KIND_MEMORY:
     case MAREY_KIND_COUNTER:
-    case MAREY_KIND_FLOW: return 3;
-    case MAREY_N_KINDS: break;
+    case MAREY_KIND_FLOW:
+        return 3;
+    case MAREY_N_KINDS:
+        break;
     }
     return 5;
 }
@@ -295,8 +301,8 @@ static void nest_agrees_with_a_slow_reference(void **state)
         for (size_t t = 0; t < n_tracks; t++) {
             check_track(&s, &tracks[t], self_ns);
             for (uint32_t i = 1; i < tracks[t].n_slices; i++)
-                EXPECT_TRUE(goes_before(trace, tracks[t].first_slice + i - 1,
-                                        tracks[t].first_slice + i));
+                EXPECT_TRUE(
+                    goes_before(trace, tracks[t].first_slice + i - 1, tracks[t].first_slice + i));
             EXPECT_U64(marey_trace_slice_track(trace, tracks[t].first_slice), t);
         }
         marey_trace_free(trace);

@@ -27,8 +27,7 @@ static struct found find(struct marey_trace *trace, const char *name, int64_t st
 }
 
 static void expect_owner(struct marey_trace *trace, const char *kernel, int64_t start_ns,
-                         const char *launch, int64_t launch_ns, const char *owner,
-                         int64_t owner_ns)
+                         const char *launch, int64_t launch_ns, const char *owner, int64_t owner_ns)
 {
     const struct found found = find(trace, kernel, start_ns);
     EXPECT_U64(found.launch_idx,

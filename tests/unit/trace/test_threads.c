@@ -8,7 +8,7 @@
 #include "support/make_trace.h"
 
 #define N_THREADS 4
-#define N_SLICES  2000
+#define N_SLICES 2000
 
 /* What one thread was given. */
 struct reader {
