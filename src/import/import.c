@@ -6,6 +6,8 @@
  */
 #include "import/import.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "import/provider.h"
 
@@ -24,7 +26,9 @@ struct load {
 static enum marey_status load_begin(struct load *load, const struct marey_alloc *alloc, size_t n,
                                     const struct marey_reading *reading, struct marey_error *err)
 {
-    *load = (struct load){.alloc = *alloc};
+    /* Not by a compound literal: Clang would keep a second one of these in the frame. */
+    memset(load, 0, sizeof *load);
+    load->alloc = *alloc;
     load->builder = marey__builder_new(alloc);
     load->places = marey__places_new(alloc, n, reading);
     if (load->builder == NULL || load->places == NULL ||
