@@ -141,7 +141,7 @@ static int64_t id_of(const struct marey_torch_build *build, const struct node *n
 {
     if (node->slice == MAREY_NONE)
         return build->rows[node->row].id;
-    const uint32_t row = marey__hashmap_get(&build->row_of_slice, node->slice);
+    const uint32_t row = build->row_of_slice[node->slice];
     return row == MAREY_NONE ? 0 : build->rows[row].id;
 }
 

@@ -41,8 +41,8 @@ static bool map_rows(struct marey_torch_build *build)
             continue;
         if (row->external_id > 0)
             has_room = note(&build->op_of_id, row->external_id, i);
-        if (has_room && row->source == MAREY_TORCH_SLICE)
-            has_room = note(&build->row_of_slice, row->ref, i);
+        if (row->source == MAREY_TORCH_SLICE)
+            build->row_of_slice[row->ref] = (uint32_t)i;
     }
     return has_room;
 }
@@ -73,7 +73,7 @@ static void end_open_rows(struct marey_torch_build *build)
         row->end_ns = build->end_ns;
         uint32_t at = row->source == MAREY_TORCH_SLICE ? slices.parent_idx[row->ref] : MAREY_NONE;
         for (; at != MAREY_NONE; at = slices.parent_idx[at]) {
-            const uint32_t outer = marey__hashmap_get(&build->row_of_slice, at);
+            const uint32_t outer = build->row_of_slice[at];
             const bool is_python = marey_trace_slice_kind(build->trace, at) == MAREY_KIND_PYTHON;
             if (outer == MAREY_NONE && !is_python)
                 continue;

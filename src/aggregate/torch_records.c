@@ -310,28 +310,21 @@ static bool sort_by_offset(struct marey_torch_build *build)
     return is_sorted;
 }
 
-/* Correlations of runtime calls and device operations. */
-static bool add_correlations(struct marey_torch_build *build)
+/* Correlations of runtime calls and device operations: rows are still in the order of
+ * slices, as links are. */
+static void add_correlations(struct marey_torch_build *build)
 {
     const struct marey_links links = marey_trace_links(build->trace);
-    struct marey_hashmap by_slice;
-    bool has_room = true;
-    marey__hashmap_init(&by_slice, &build->alloc);
-    for (size_t i = 0; i < links.n && has_room; i++) {
-        uint32_t *link = marey__hashmap_put(&by_slice, links.slice_idx[i]);
-        has_room = link != NULL;
-        if (has_room)
-            *link = (uint32_t)i;
-    }
-    for (size_t i = 0; i < build->n_rows && has_room; i++) {
+    size_t link = 0;
+    for (size_t i = 0; i < build->n_rows; i++) {
         struct marey_torch_row *row = &build->rows[i];
-        const uint32_t link =
-            row->source == MAREY_TORCH_SLICE ? marey__hashmap_get(&by_slice, row->ref) : MAREY_NONE;
-        if (link != MAREY_NONE)
+        if (row->source != MAREY_TORCH_SLICE)
+            continue;
+        while (link < links.n && links.slice_idx[link] < row->ref)
+            link++;
+        if (link < links.n && links.slice_idx[link] == row->ref)
             row->correlation = (int64_t)links.correlation[link];
     }
-    marey__hashmap_release(&by_slice);
-    return has_room;
 }
 
 enum marey_status marey__torch_collect(struct marey_torch_build *build, struct marey_error *err)
@@ -348,7 +341,6 @@ enum marey_status marey__torch_collect(struct marey_torch_build *build, struct m
         return marey__fail_nomem(err);
     find_span(build);
     set_device_index(build, collecting.track);
-    if (!add_correlations(build) || !sort_by_offset(build))
-        return marey__fail_nomem(err);
-    return MAREY_OK;
+    add_correlations(build);
+    return sort_by_offset(build) ? MAREY_OK : marey__fail_nomem(err);
 }

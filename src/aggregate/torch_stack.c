@@ -104,7 +104,7 @@ static bool place_by_time(struct placing *placing, uint32_t row)
     if (slice == MAREY_NONE)
         return true;
     if (marey_trace_slice_kind(build->trace, slice) != MAREY_KIND_PYTHON) {
-        const uint32_t op = marey__hashmap_get(&build->row_of_slice, slice);
+        const uint32_t op = build->row_of_slice[slice];
         build->rows[row].stack_idx = op == MAREY_NONE ? 0 : build->rows[op].stack_idx;
         return true;
     }

@@ -192,14 +192,17 @@ static bool begin(struct marey_torch_build *build)
     marey__text_init(&build->stack_text, alloc);
     marey__hashmap_init(&build->op_of_id, alloc);
     marey__hashmap_init(&build->call_of_id, alloc);
-    marey__hashmap_init(&build->row_of_slice, alloc);
     build->home_track = MAREY_NONE;
     build->n_names = marey_trace_n_strings(build->trace);
     (void)marey_trace_tracks(build->trace, &build->n_tracks);
     build->name = marey__alloc_zero(alloc, MAREY_TORCH_N_NAMES(build), sizeof *build->name);
     build->track_thread = marey__alloc_zero(alloc, build->n_tracks, sizeof *build->track_thread);
-    if (build->name == NULL || build->track_thread == NULL)
+    build->n_slices = marey_trace_slices(build->trace).n;
+    build->row_of_slice = marey__alloc(alloc, build->n_slices, sizeof *build->row_of_slice);
+    if (build->name == NULL || build->track_thread == NULL || build->row_of_slice == NULL)
         return false;
+    for (size_t i = 0; i < build->n_slices; i++)
+        build->row_of_slice[i] = MAREY_NONE;
     for (size_t i = 0; i < MAREY_TORCH_N_NAMES(build); i++)
         build->name[i].name_id = MAREY_NONE;
 
@@ -221,7 +224,8 @@ static void end(struct marey_torch_build *build)
 {
     const struct marey_alloc *alloc = &build->alloc;
     marey__torch_release_memory(build);
-    marey__hashmap_release(&build->row_of_slice);
+    marey__dealloc(&build->alloc, build->row_of_slice, build->n_slices,
+                   sizeof *build->row_of_slice);
     marey__hashmap_release(&build->call_of_id);
     marey__hashmap_release(&build->op_of_id);
     marey__text_release(&build->stack_text);

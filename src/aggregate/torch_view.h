@@ -170,10 +170,11 @@ struct marey_torch_build {
     struct marey_textbuf stack_text; /* of one record */
     struct marey_textbuf scratch;
     struct marey_torch_memory memory;
-    uint32_t no_shapes_id;             /* of "[]" */
-    struct marey_hashmap op_of_id;     /* External id -> row of an op or annotation */
-    struct marey_hashmap call_of_id;   /* correlation -> row of a runtime call */
-    struct marey_hashmap row_of_slice; /* of front-end events */
+    uint32_t no_shapes_id;           /* of "[]" */
+    struct marey_hashmap op_of_id;   /* External id -> row of an op or annotation */
+    struct marey_hashmap call_of_id; /* correlation -> row of a runtime call */
+    uint32_t *row_of_slice;          /* [n_slices] of front-end events, else MAREY_NONE */
+    size_t n_slices;
 };
 
 #define MAREY_TORCH_N_NAMES(build) (2 * (build)->n_names + 2)
