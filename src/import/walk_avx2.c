@@ -1,8 +1,10 @@
 /*
  * walk_avx2.c - the scanner for x86-64 with AVX2; compiled with these sets switched on.
  */
-#include "import/scan_body.h"
+/* In this order: the bodies are written in the words of the set above them. */
 #include "import/simd_avx2.h"
+
+#include "import/scan_body.h"
 
 #include "import/walk.h"
 

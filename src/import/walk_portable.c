@@ -1,8 +1,11 @@
 /*
  * walk_portable.c - the scanner for any machine.
  */
-#include "import/scan_body.h"
+/* In this order: the bodies are written in the words of the set above them. */
 #include "import/simd_portable.h"
+
+#include "import/scan_body.h"
+
 #include "import/walk.h"
 
 #define SCANNER marey__scanner_portable
