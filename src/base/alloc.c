@@ -2,9 +2,10 @@
  * alloc.c - the default allocator and overflow-checked sizes. The only file of the
  * core that calls malloc or mmap.
  *
- * Blocks of 4 MiB and more are mapped apart and marked for huge pages: columns of a
- * trace are written once from end to end, and touching them page by page costs more
- * than filling them does.
+ * Blocks of 256 KiB and more are mapped apart, so that what a column leaves behind when
+ * it grows or is released goes back to the system. From 4 MiB on they are marked for huge
+ * pages: columns are written once from end to end, and touching them page by page costs
+ * more than filling them does.
  */
 #define _GNU_SOURCE /* mremap */
 #include "base/alloc.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LARGE_BYTES ((size_t)4 << 20)
+#define MAPPED_BYTES ((size_t)256 << 10)
+#define HUGE_BYTES ((size_t)4 << 20)
 #define PAGE_BYTES ((size_t)4096)
 
 static size_t mapped_size(size_t size_bytes)
@@ -29,20 +31,21 @@ static void *map_block(size_t size_bytes)
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (ptr == MAP_FAILED)
         return NULL;
-    (void)madvise(ptr, mapped_size(size_bytes), MADV_HUGEPAGE);
+    if (size_bytes >= HUGE_BYTES)
+        (void)madvise(ptr, mapped_size(size_bytes), MADV_HUGEPAGE);
     return ptr;
 }
 
 static void *default_allocate(void *ctx, size_t size_bytes)
 {
     (void)ctx;
-    return size_bytes >= LARGE_BYTES ? map_block(size_bytes) : malloc(size_bytes);
+    return size_bytes >= MAPPED_BYTES ? map_block(size_bytes) : malloc(size_bytes);
 }
 
 static void default_release(void *ctx, void *ptr, size_t size_bytes)
 {
     (void)ctx;
-    if (size_bytes >= LARGE_BYTES)
+    if (size_bytes >= MAPPED_BYTES)
         (void)munmap(ptr, mapped_size(size_bytes));
     else
         free(ptr);
@@ -55,15 +58,16 @@ static void *remap_block(void *ptr, size_t old_bytes, size_t new_bytes)
     void *moved = mremap(ptr, mapped_size(old_bytes), mapped_size(new_bytes), MREMAP_MAYMOVE);
     if (moved == MAP_FAILED)
         return NULL;
-    (void)madvise(moved, mapped_size(new_bytes), MADV_HUGEPAGE);
+    if (new_bytes >= HUGE_BYTES)
+        (void)madvise(moved, mapped_size(new_bytes), MADV_HUGEPAGE);
     return moved;
 }
 
 static void *default_reallocate(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes)
 {
-    if (old_bytes < LARGE_BYTES && new_bytes < LARGE_BYTES)
+    if (old_bytes < MAPPED_BYTES && new_bytes < MAPPED_BYTES)
         return realloc(ptr, new_bytes);
-    if (old_bytes >= LARGE_BYTES && new_bytes >= LARGE_BYTES)
+    if (old_bytes >= MAPPED_BYTES && new_bytes >= MAPPED_BYTES)
         return remap_block(ptr, old_bytes, new_bytes);
 
     void *moved = default_allocate(ctx, new_bytes);
