@@ -1,108 +1,7 @@
 /*
- * test_torch_view.c - single rules of torch's view, on traces of a few records, and what
- * it refuses.
+ * test_torch_view.c - single rules of torch's view, on traces of a few records.
  */
-#include <stdio.h>
-#include <string.h>
-
-#include "marey/aggregate.h"
-#include "marey/export.h"
-#include "marey/import.h"
-#include "support/alloc_fail.h"
-#include "support/expect.h"
-
-#define WINDOW                                                                                     \
-    "{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\",\"pid\":\"Spans\","         \
-    "\"tid\":\"PyTorch Profiler\",\"ts\":1000.000,\"dur\":500.000},"
-
-/* One slice; ts and dur in µs after the window's start. */
-#define SLICE(cat, name, tid, at, dur, args)                                                       \
-    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":5,\"tid\":" tid               \
-    ",\"ts\":1" at ".000,\"dur\":" dur ".000,\"args\":{" args "}}"
-
-#define OP(name, at, dur, id) SLICE("cpu_op", name, "5", at, dur, "\"External id\": " id)
-#define LABEL(name, at, dur, id)                                                                   \
-    SLICE("user_annotation", name, "5", at, dur, "\"External id\": " id)
-
-#define KERNEL(name, at, dur, id)                                                                  \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":1" at       \
-    ".000,\"dur\":" dur ".000,\"args\":{\"External id\": " id                                      \
-    ",\"device\":0,\"stream\":7,\"correlation\":9" id "}}"
-
-#define MEMORY(tid, at, bytes)                                                                     \
-    "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":5,"     \
-    "\"tid\":" tid ",\"ts\":1" at ".000,\"args\":{\"Bytes\": " bytes                               \
-    ",\"Device Type\": 0,\"Device Id\": -1,\"Addr\": 1}}"
-
-struct fixture {
-    struct marey_trace *trace;
-    struct marey_torch_view *view;
-    struct marey_torch_averages *averages;
-    struct marey_text text;
-};
-
-/* Loads records, with `head` in front of them, and makes the view. */
-static void open_with(struct fixture *fixture, const char *head, const char *records,
-                      const struct marey_torch_options *options)
-{
-    char json[8192];
-    struct marey_error err = {0};
-    *fixture = (struct fixture){0};
-    const int len =
-        snprintf(json, sizeof json, "{%s\"traceEvents\":[" WINDOW "%s]}", head, records);
-    EXPECT_TRUE(len > 0 && (size_t)len < sizeof json);
-    EXPECT_OK(
-        marey_import_bytes((struct marey_str){json, (size_t)len}, NULL, &fixture->trace, &err),
-        &err);
-    EXPECT_OK(marey_torch_view_new(fixture->trace, options, &fixture->view, &err), &err);
-}
-
-static void open_records(struct fixture *fixture, const char *records)
-{
-    open_with(fixture, "", records, NULL);
-}
-
-static void close_fixture(struct fixture *fixture)
-{
-    marey_text_release(&fixture->text);
-    marey_torch_averages_free(fixture->averages);
-    marey_torch_view_free(fixture->view);
-    marey_trace_free(fixture->trace);
-}
-
-static struct marey_str name_at(const struct fixture *fixture, size_t i)
-{
-    size_t n = 0;
-    const struct marey_torch_event *events = marey_torch_view_events(fixture->view, &n);
-    EXPECT_TRUE(i < n);
-    return marey_torch_view_string(fixture->view, events[i].name_id);
-}
-
-static const struct marey_torch_event *event_at(const struct fixture *fixture, size_t i)
-{
-    size_t n = 0;
-    const struct marey_torch_event *events = marey_torch_view_events(fixture->view, &n);
-    EXPECT_TRUE(i < n);
-    return &events[i];
-}
-
-static size_t n_events(const struct fixture *fixture)
-{
-    size_t n = 0;
-    (void)marey_torch_view_events(fixture->view, &n);
-    return n;
-}
-
-/* key_averages().table(...), or why not. */
-static enum marey_status table(struct fixture *fixture,
-                               const struct marey_torch_table_options *options,
-                               struct marey_error *err)
-{
-    marey_torch_averages_free(fixture->averages);
-    fixture->averages = NULL;
-    EXPECT_OK(marey_torch_averages_new(fixture->view, true, 9, true, &fixture->averages, err), err);
-    return marey_torch_table_text(fixture->averages, options, &fixture->text, err);
-}
+#include "unit/export/torch_records.h"
 
 /* ---- names ---- */
 
@@ -387,125 +286,127 @@ static void hidden_events_are_dropped(void **state)
     close_fixture(&fixture);
 }
 
-/* ---- tables ---- */
+/* ---- threads and calls ---- */
 
-static void table_of_nothing_is_empty(void **state)
+#define CALL(tid, at, dur, id, correlation)                                                        \
+    SLICE("cuda_runtime", "cudaLaunchKernel", tid, at, dur, id "\"correlation\": " correlation)
+
+#define ARROW(phase, tid, at)                                                                      \
+    "{\"ph\":\"" phase "\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"id\":1,\"pid\":5,\"tid\":" tid \
+    ",\"ts\":1" at ".000}"
+
+/* The backward op names the logical id of the thread where its arrow starts. */
+static void threads_are_numbered_by_arrows(void **state)
 {
     (void)state;
     struct fixture fixture;
-    struct marey_error err = {0};
-    const struct marey_torch_table_options options = marey_torch_table_defaults();
-    open_records(&fixture, MEMORY("5", "010", "0"));
-    close_fixture(&fixture);
-    open_records(&fixture, SLICE("Trace", "another", "1", "010", "1", ""));
-    EXPECT_OK(table(&fixture, &options, &err), &err);
-    EXPECT_STR(fixture.text.ptr, "");
-    close_fixture(&fixture);
-}
-
-/* Widths below three cut from the end, as Python's name[:-1] does; characters are counted,
- * not bytes. */
-static void table_cuts_names_as_python_does(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    struct marey_error err = {0};
-    struct marey_torch_table_options options = marey_torch_table_defaults();
-    open_records(&fixture, LABEL("h\xc3\xa4hnchen", "010", "5", "1"));
-    options.max_name_column_width = 8;
-    EXPECT_OK(table(&fixture, &options, &err), &err);
-    EXPECT_HOLDS(fixture.text.ptr, "\nh\xc3\xa4hnc...       100.00%");
-    options.max_name_column_width = 2;
-    EXPECT_OK(table(&fixture, &options, &err), &err);
-    EXPECT_HOLDS(fixture.text.ptr, "\nh\xc3\xa4hnche...       100.00%");
-    options.max_name_column_width = MAREY_WIDTH_UNLIMITED;
-    options.row_limit = 0;
-    EXPECT_OK(table(&fixture, &options, &err), &err);
-    EXPECT_TRUE(strstr(fixture.text.ptr, "100.00%") == NULL);
-    close_fixture(&fixture);
-}
-
-static void table_sorts_by_any_attribute(void **state)
-{
-    (void)state;
-    static const char *const keys[] = {
-        "key",          "overload_name",  "input_shapes",
-        "stack",        "scope",          "node_id",
-        "is_async",     "xpu_time_total", "self_privateuse1_memory_usage",
-        "cpu_time_str", "use_device",     "flops"};
-    struct fixture fixture;
-    struct marey_error err = {0};
-    struct marey_torch_table_options options = marey_torch_table_defaults();
     open_records(
         &fixture,
-        SLICE(
-            "cpu_op", "a", "5", "010", "5",
-            "\"Input Dims\": [[9]], \"Call stack\": \"x;y;\"") "," SLICE("cpu_op", "b", "5", "020",
-                                                                         "7",
-                                                                         "\"Input Dims\": [[10, "
-                                                                         "1]], \"Call stack\": "
-                                                                         "\"x;z;\"") "," KERNEL("k",
-                                                                                                "10"
-                                                                                                "0",
-                                                                                                "5",
-                                                                                                "1"));
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        options.sort_by = keys[i];
-        EXPECT_OK(table(&fixture, &options, &err), &err);
-    }
-    options.sort_by = "input_shapes";
-    EXPECT_OK(table(&fixture, &options, &err), &err);
-    const char *at_a = strstr(fixture.text.ptr, "  a ");
-    const char *at_b = strstr(fixture.text.ptr, "  b ");
-    EXPECT_TRUE(at_a != NULL && at_b != NULL && at_b < at_a); /* 10 is more than 9 */
+        OP("main", "005", "1", "1") "," SLICE(
+            "cpu_op", "forward", "6", "010", "5",
+            "\"Sequence number\": 3, \"Fwd thread id\": 0") "," ARROW("s", "6",
+                                                                      "010") "," SLICE("cpu_"
+                                                                                       "op",
+                                                                                       "backwa"
+                                                                                       "rd",
+                                                                                       "7", "100",
+                                                                                       "5",
+                                                                                       "\"Sequ"
+                                                                                       "ence "
+                                                                                       "number"
+                                                                                       "\": "
+                                                                                       "3, "
+                                                                                       "\"Fwd "
+                                                                                       "thread"
+                                                                                       " "
+                                                                                       "id\": "
+                                                                                       "4") "," ARROW("f",
+                                                                                                      "7",
+                                                                                                      "100"));
+    EXPECT_I64(event_at(&fixture, 0)->thread, 1);
+    EXPECT_I64(event_at(&fixture, 1)->thread, 4);
+    EXPECT_I64(event_at(&fixture, 2)->thread, 2);
     close_fixture(&fixture);
 }
 
-static void table_refuses_what_torch_cannot_sort(void **state)
+/* A kernel hangs below its call, and has the thread of the call's op. */
+static void kernels_have_the_thread_of_their_op(void **state)
 {
     (void)state;
     struct fixture fixture;
-    struct marey_error err = {0};
-    struct marey_torch_table_options options = marey_torch_table_defaults();
-    open_records(&fixture, OP("a", "010", "5", "1") "," OP("b", "020", "7", "2"));
-    options.sort_by = "cuda_tme_total";
-    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
-    EXPECT_HOLDS(err.message, "'FunctionEventAvg' object has no attribute 'device_tme_total'");
-    EXPECT_HOLDS(err.message, "nearest are 'device_time_total', ");
-    options.sort_by = "cpu_parent";
-    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
-    options.sort_by = "use_device"; /* None */
-    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
-    options.sort_by = "id"; /* of single events only */
-    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
-    EXPECT_OK(marey_torch_events_table_text(fixture.view, &options, &fixture.text, &err), &err);
-    options.size = 1;
-    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
+    open_records(
+        &fixture,
+        OP("main", "005", "1", "1") "," SLICE(
+            "cpu_op", "op", "6", "010", "20",
+            "\"External id\": 2") "," CALL("6", "012", "3", "\"External id\": 2, ",
+                                           "90") ","
+                                                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+                                                 "\"pid\":0,\"tid\":7,\"ts\":1100.0,"
+                                                 "\"dur\":5.0,\"args\":{\"device\":0,\"stream\":7,"
+                                                 "\"correlation\":90}}");
+    EXPECT_I64(event_at(&fixture, 2)->thread, 2);
+    EXPECT_VIEW(name_at(&fixture, 3), "k");
+    EXPECT_I64(event_at(&fixture, 3)->thread, 2);
+    EXPECT_U64(event_at(&fixture, 1)->n_kernels, 0); /* but is not linked */
     close_fixture(&fixture);
 }
 
-/* torch raises a TypeError and an AssertionError here. */
-static void table_refuses_what_torch_cannot_print(void **state)
+/* A call without an op whose correlation happens to be the id of an op collects that op's
+ * kernels again and draws its calls onto the main thread. */
+static void ids_of_calls_and_ops_are_mixed_up(void **state)
 {
     (void)state;
     struct fixture fixture;
-    struct marey_error err = {0};
-    const struct marey_torch_table_options options = marey_torch_table_defaults();
-    const struct marey_torch_options with_flops = {.size = sizeof with_flops,
-                                                   .flops = MAREY_KNOWN_YES};
-    open_with(&fixture, "", OP("a", "010", "5", "1") "," MEMORY("5", "100", "8"), &with_flops);
-    EXPECT_STATUS(marey_torch_events_table_text(fixture.view, &options, &fixture.text, &err),
-                  MAREY_INVALID);
-    EXPECT_HOLDS(err.message, "no flops");
-    EXPECT_OK(table(&fixture, &options, &err), &err);
-    close_fixture(&fixture);
-
     open_records(&fixture,
-                 OP("a", "010", "5", "1") ","
-                                          "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":"
-                                          "\"n\",\"pid\":0,\"tid\":7,\"ts\":1020.0,\"dur\":5.0}");
-    EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
-    EXPECT_HOLDS(err.message, "Expected time_us == 0");
+                 OP("main", "005", "1", "1") "," SLICE(
+                     "cpu_op", "op", "6", "010", "20",
+                     "\"External id\": 2") "," CALL("6", "012", "3", "\"External id\": 2, ",
+                                                    "92") "," KERNEL("k", "100", "5",
+                                                                     "2") "," CALL("5", "200", "3",
+                                                                                   "", "2"));
+    EXPECT_U64(event_at(&fixture, 1)->n_kernels, 1);
+    EXPECT_I64(event_at(&fixture, 2)->thread, 1);
+    EXPECT_U64(event_at(&fixture, 2)->parent_idx, MAREY_NONE);
+    EXPECT_U64(event_at(&fixture, 4)->n_kernels, 1);
+    EXPECT_TRUE(event_at(&fixture, 4)->device_total_us == 5.0);
+    close_fixture(&fixture);
+}
+
+/* On the main thread the end of a call of another thread ends all that began after it, and
+ * what had begun since stays open. */
+static void calls_of_other_threads_cut_what_is_open(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct marey_error err = {0};
+    open_records(
+        &fixture,
+        SLICE("cpu_op", "op", "5", "001", "1", "\"Call stack\": \"x;\"") "," SLICE(
+            "python_function", "f", "5", "003", "97",
+            "\"Python id\": 1") "," SLICE("python_function", "g", "5", "020", "40",
+                                          "\"Call stack\": \"f;\"") "," SLICE("python_function",
+                                                                              "k", "5", "055", "35",
+                                                                              "\"Call stack\": "
+                                                                              "\"f;\"") "," CALL("9",
+                                                                                                 "0"
+                                                                                                 "1"
+                                                                                                 "0",
+                                                                                                 "2"
+                                                                                                 "0",
+                                                                                                 "",
+                                                                                                 "3"
+                                                                                                 "1") "," CALL("9",
+                                                                                                               "040",
+                                                                                                               "2",
+                                                                                                               "",
+                                                                                                               "32") "," CALL("9",
+                                                                                                                              "065",
+                                                                                                                              "2",
+                                                                                                                              "",
+                                                                                                                              "33"));
+    EXPECT_OK(marey_torch_stacks_text(fixture.view, "self_cpu_time_total", &fixture.text, &err),
+              &err);
+    EXPECT_STR(fixture.text.ptr, "x 1\nf 20\nf 2\nf;k 2\n");
     close_fixture(&fixture);
 }
 
@@ -590,67 +491,6 @@ static void stacks_of_backward_are_those_of_forward(void **state)
 #undef BW
 }
 
-/* ---- what the view refuses ---- */
-
-static void view_refuses_old_versions_and_many_files(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    struct marey_error err = {0};
-    struct marey_torch_view *view = NULL;
-    struct marey_torch_options options = {.size = sizeof options, .version = 203};
-    open_records(&fixture, OP("a", "010", "5", "1"));
-    EXPECT_STATUS(marey_torch_view_new(fixture.trace, &options, &view, &err), MAREY_INVALID);
-    EXPECT_HOLDS(err.message, "2.4 (204) is the oldest");
-    options = (struct marey_torch_options){.size = 1};
-    EXPECT_STATUS(marey_torch_view_new(fixture.trace, &options, &view, &err), MAREY_INVALID);
-    close_fixture(&fixture);
-
-    const char *const paths[] = {expect_data_path("sched5.json.gz"),
-                                 expect_data_path("sched9.json.gz")};
-    EXPECT_OK(marey_import_files(paths, 2, NULL, &fixture.trace, &err), &err);
-    EXPECT_STATUS(marey_torch_view_new(fixture.trace, NULL, &view, &err), MAREY_INVALID);
-    EXPECT_HOLDS(err.message, "torch's view of 2 files");
-    EXPECT_TRUE(view == NULL);
-    marey_trace_free(fixture.trace);
-}
-
-/* ---- want of memory ---- */
-
-static enum marey_status run_all(void *ctx, const struct marey_alloc *alloc)
-{
-    const char *path = ctx;
-    struct marey_trace *trace = NULL;
-    struct marey_torch_view *view = NULL;
-    struct marey_torch_averages *averages = NULL;
-    struct marey_text text = {.alloc = *alloc};
-    struct marey_torch_table_options options = marey_torch_table_defaults();
-    const struct marey_import_options import = {.size = sizeof import, .alloc = alloc};
-    options.sort_by = "self_cuda_time_total";
-    enum marey_status status = marey_import_file(path, &import, &trace, NULL);
-    if (status == MAREY_OK)
-        status = marey_torch_view_new(trace, NULL, &view, NULL);
-    if (status == MAREY_OK)
-        status = marey_torch_averages_new(view, true, 3, true, &averages, NULL);
-    if (status == MAREY_OK)
-        status = marey_torch_table_text(averages, &options, &text, NULL);
-    if (status == MAREY_OK)
-        status = marey_torch_stacks_text(view, "self_cpu_time_total", &text, NULL);
-    marey_text_release(&text);
-    marey_torch_averages_free(averages);
-    marey_torch_view_free(view);
-    marey_trace_free(trace);
-    return status;
-}
-
-static void view_survives_want_of_memory(void **state)
-{
-    (void)state;
-    char path[512];
-    (void)snprintf(path, sizeof path, "%s", expect_data_path("torch211_idle_sync.json.gz"));
-    EXPECT_TRUE(alloc_fail_sweep(run_all, path) > 20);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -667,15 +507,12 @@ int main(void)
         cmocka_unit_test(python_functions_are_rows_by_version),
         cmocka_unit_test(negative_durations_are_shown),
         cmocka_unit_test(hidden_events_are_dropped),
-        cmocka_unit_test(table_of_nothing_is_empty),
-        cmocka_unit_test(table_cuts_names_as_python_does),
-        cmocka_unit_test(table_sorts_by_any_attribute),
-        cmocka_unit_test(table_refuses_what_torch_cannot_sort),
-        cmocka_unit_test(table_refuses_what_torch_cannot_print),
+        cmocka_unit_test(threads_are_numbered_by_arrows),
+        cmocka_unit_test(kernels_have_the_thread_of_their_op),
+        cmocka_unit_test(ids_of_calls_and_ops_are_mixed_up),
+        cmocka_unit_test(calls_of_other_threads_cut_what_is_open),
         cmocka_unit_test(stacks_leave_out_torchs_own_entries),
         cmocka_unit_test(stacks_of_backward_are_those_of_forward),
-        cmocka_unit_test(view_refuses_old_versions_and_many_files),
-        cmocka_unit_test(view_survives_want_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
