@@ -66,7 +66,7 @@ def of_record(record: dict, since: float) -> Counts:
     """Counts of one test of testlog.json: its cases if it tells them, else itself."""
     is_good = record["result"] in ("OK", "EXPECTEDFAIL")
     counts = of_tap(record.get("stdout", ""))
-    if any(suite.endswith("python") for suite in record.get("suite", ())):
+    if "pytest" in record["command"]:
         junit = JUNIT_OPTION.search(record.get("env", {}).get("PYTEST_ADDOPTS", ""))
         if junit and Path(junit[1]).exists() and Path(junit[1]).stat().st_mtime >= since:
             counts = of_junit(Path(junit[1]))
