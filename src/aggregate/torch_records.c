@@ -268,23 +268,44 @@ static void find_span(struct marey_torch_build *build)
     }
 }
 
+/* Row i becomes the one that is at order[i]; `order` is used up. In place: rows are large,
+ * and a second set of them costs more than the moves do. */
+static void permute(struct marey_torch_row *rows, uint32_t *order, size_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (order[i] == i)
+            continue;
+        const struct marey_torch_row first = rows[i];
+        uint32_t at = i;
+        while (order[at] != i) {
+            const uint32_t from = order[at];
+            rows[at] = rows[from];
+            order[at] = at;
+            at = from;
+        }
+        rows[at] = first;
+        order[at] = at;
+    }
+}
+
+static bool is_ascending(const uint64_t *key, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (key[i] < key[i - 1])
+            return false;
+    return true;
+}
+
 /* Puts rows into the order of ascending keys; false without memory. */
 static bool sort_by(struct marey_torch_build *build, const uint64_t *key)
 {
     const size_t n = build->n_rows;
+    if (is_ascending(key, n))
+        return true;
     uint32_t *order = marey__alloc(&build->alloc, n, sizeof *order);
-    struct marey_torch_row *sorted = marey__alloc(&build->alloc, n, sizeof *sorted);
-    const bool is_sorted =
-        order != NULL && sorted != NULL && marey__order_u64(&build->alloc, key, order, n);
-    if (is_sorted) {
-        for (size_t i = 0; i < n; i++)
-            sorted[i] = build->rows[order[i]];
-        marey__dealloc(&build->alloc, build->rows, build->rows_capacity, sizeof *build->rows);
-        build->rows = sorted;
-        build->rows_capacity = n;
-        sorted = NULL;
-    }
-    marey__dealloc(&build->alloc, sorted, n, sizeof *sorted);
+    const bool is_sorted = order != NULL && marey__order_u64(&build->alloc, key, order, n);
+    if (is_sorted)
+        permute(build->rows, order, n);
     marey__dealloc(&build->alloc, order, n, sizeof *order);
     return is_sorted;
 }
@@ -334,7 +355,10 @@ enum marey_status marey__torch_collect(struct marey_torch_build *build, struct m
     collecting.track = marey_trace_tracks(build->trace, &build->n_tracks);
     collecting.device = (int32_t)device_of_trace(build->trace);
 
-    bool has_room = true;
+    size_t n_quarantined = 0;
+    (void)marey_trace_quarantined(build->trace, &n_quarantined);
+    bool has_room = marey__grow(&build->alloc, (void **)&build->rows, &build->rows_capacity,
+                                build->n_slices + n_quarantined, sizeof *build->rows);
     for (uint32_t i = 0; i < build->n_tracks && has_room; i++)
         has_room = collect_slices(&collecting, i);
     if (!has_room || !collect_quarantined(&collecting, build->n_tracks))

@@ -59,6 +59,7 @@ struct table {
     double sum_cpu_us;
     double sum_device_us;
     struct marey_textbuf cell; /* scratch */
+    bool has_lost_text;        /* of a cell, for want of memory */
     struct marey_textbuf *out;
 };
 
@@ -359,13 +360,19 @@ static void put_value(struct table *table, const struct marey_torch_average *row
     }
 }
 
-/* A line that is empty but for its last column. */
-static void put_last(struct table *table, struct marey_str text)
+/* What was written to the scratch buffer. */
+static void put_scratch(struct table *table, size_t column)
 {
-    for (size_t i = 0; i < table->n_columns; i++) {
-        const bool is_last = i + 1 == table->n_columns;
-        put_cell(table, i, is_last ? text : (struct marey_str){"", 0});
-    }
+    table->has_lost_text = table->has_lost_text || marey__text_failed(&table->cell);
+    put_cell(table, column, (struct marey_str){table->cell.ptr, table->cell.len});
+}
+
+/* A line that is empty but for its last column, which has the scratch buffer. */
+static void put_last(struct table *table)
+{
+    for (size_t i = 0; i + 1 < table->n_columns; i++)
+        put_cell(table, i, (struct marey_str){"", 0});
+    put_scratch(table, table->n_columns - 1);
     marey__text_add_byte(table->out, '\n');
 }
 
@@ -375,7 +382,7 @@ static void put_row(struct table *table, const struct marey_torch_average *row)
     for (size_t i = 0; i < table->n_columns; i++) {
         marey__text_reset(&table->cell);
         put_value(table, row, &table->column[i]);
-        put_cell(table, i, (struct marey_str){table->cell.ptr, table->cell.len});
+        put_scratch(table, i);
     }
     marey__text_add_byte(table->out, '\n');
     if (!table->has_stack)
@@ -385,9 +392,10 @@ static void put_row(struct table *table, const struct marey_torch_average *row)
         marey__torch_add_path(&table->cell,
                               string(table, table->rows.view->stacks[row->first_stack + i]),
                               table->source_width);
-        put_last(table, (struct marey_str){table->cell.ptr, table->cell.len});
+        put_last(table);
     }
-    put_last(table, (struct marey_str){"", 0});
+    marey__text_reset(&table->cell);
+    put_last(table);
 }
 
 static void put_rule(struct table *table)
@@ -459,7 +467,7 @@ static enum marey_status make_table(struct table *table, struct marey_error *err
     add_up(table);
     MAREY_TRY(check_shares(table, err));
     put_table(table);
-    return marey__text_failed(&table->cell) ? marey__fail_nomem(err) : MAREY_OK;
+    return table->has_lost_text ? marey__fail_nomem(err) : MAREY_OK;
 }
 
 /* Takes the rows. */
