@@ -51,7 +51,8 @@ static int find_arg(struct marey_str key)
     return marey__str_is_c(key, "external id") ? MAREY_ARG_EXTERNAL_ID : MAREY_N_ARGS;
 }
 
-/* An integer, plain or in quotes; true and false are 1 and 0. */
+/* An integer, plain or in quotes; true and false are 1 and 0. A number with a fraction is
+ * none: cutting it would be a guess. */
 static int64_t read_int(struct marey_json *json)
 {
     struct marey_str raw = marey__json_raw(json);
@@ -62,7 +63,8 @@ static int64_t read_int(struct marey_json *json)
         return 1;
     if (marey__str_is_c(raw, "false"))
         return 0;
-    return marey__decimal_scaled(raw, 0, &value) ? value : MAREY_UNKNOWN;
+    struct marey_json number = marey__json(raw);
+    return raw.len > 0 && marey__json_i64(&number, &value) ? value : MAREY_UNKNOWN;
 }
 
 /* A string's own text, or the raw JSON of anything else, as an id of the late table. */
