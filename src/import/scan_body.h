@@ -66,18 +66,18 @@ static inline uint64_t escaped_bits(uint64_t slashes, uint64_t *carry)
     return ((~odd) ^ (sequence << 1)) & follows;
 }
 
-/* An object or array, by blocks: strings are masked out by the parity of quotes, then
- * only brackets of its own kind are counted; those of the other kind must cancel out. */
-static const char *scan_container(struct scan *scan, const char *at)
+/* To the end of an object or array, by blocks, from its opening bracket (depth 0) or from
+ * anywhere in it outside a string (depth 1): strings are masked out by the parity of
+ * quotes, then only brackets of its own kind are counted; those of the other kind must
+ * cancel out. */
+static const char *scan_to_close(struct scan *scan, const char *at, bool is_object, int64_t depth)
 {
-    const bool is_object = *at == '{';
     const char own_open = is_object ? '{' : '[';
     const char own_close = is_object ? '}' : ']';
     const char other_open = is_object ? '[' : '{';
     const char other_close = is_object ? ']' : '}';
     uint64_t in_string = 0; /* all ones while a string goes on */
     uint64_t carry = 0;
-    int64_t depth = 0;
     int64_t other_depth = 0;
 
     for (; at < scan->end; at += 64) {
@@ -109,6 +109,11 @@ static const char *scan_container(struct scan *scan, const char *at)
                  __builtin_popcountll(block64_is(block, own_close) & outside);
     }
     return stop_at(scan, scan->end);
+}
+
+static const char *scan_container(struct scan *scan, const char *at)
+{
+    return scan_to_close(scan, at, *at == '{', 0);
 }
 
 static inline bool ends_scalar(char c)
@@ -378,8 +383,15 @@ static inline const char *pass_value(struct scan *scan, const char *at)
     return ends_scalar(*at) && at > from && at < scan->end ? at : stop_at(scan, at);
 }
 
+static bool has_all(const struct marey_launch_args *launch)
+{
+    return launch->has_correlation && launch->device != MAREY_UNKNOWN &&
+           launch->context != MAREY_UNKNOWN && launch->stream != MAREY_UNKNOWN;
+}
+
 /* The args object at `at`, read for what places and ties a device operation. *wide is
- * the correlation where it is no number below 2^63. */
+ * the correlation where it is no number below 2^63. Kernels tell all of it early and go on
+ * for long: the rest is passed in blocks. */
 static const char *scan_launch_args(struct scan *scan, const char *at,
                                     struct marey_launch_args *launch, struct marey_value *wide)
 {
@@ -406,6 +418,8 @@ static const char *scan_launch_args(struct scan *scan, const char *at,
             at = scan_value(scan, at, &value);
             if (at != NULL)
                 take_launch_arg(which, &value, launch, wide);
+            if (at != NULL && has_all(launch))
+                return scan_to_close(scan, at, true, 1);
         }
         if (at == NULL)
             return NULL;
