@@ -13,14 +13,8 @@
 enum {
     WINDOW_BYTES = 1 << 20,
     STORED_BYTES = 1 << 18,
+    AHEAD_FROM_BYTES = 1 << 18, /* smaller files are read before a thread has begun */
 };
-
-static enum marey_status fail_damaged(const struct marey_feed *feed, const char *what,
-                                      struct marey_error *err)
-{
-    return marey__fail_at(err, MAREY_FORMAT, (int64_t)(feed->offset + feed->len),
-                          "cannot read '%s': %s", feed->place->path, what);
-}
 
 static char *block_new(const struct marey_alloc *alloc, size_t capacity)
 {
@@ -62,79 +56,20 @@ static enum marey_status grow(struct marey_feed *feed, struct marey_error *err)
     return MAREY_OK;
 }
 
-/* ---- compressed text ------------------------------------------------------------ */
-
-static enum marey_status refill_stored(struct marey_feed *feed, struct marey_error *err)
-{
-    size_t got = 0;
-
-    MAREY_TRY(marey__place_read(feed->place, feed->stored_at, feed->stored, feed->stored_capacity,
-                                &got, err));
-    feed->stored_at += got;
-    feed->stored_from = 0;
-    feed->stored_len = got;
-    return MAREY_OK;
-}
-
-/* What may follow a member: another one, zeros (tapes and block devices pad), nothing. */
-static enum marey_status begin_member(struct marey_feed *feed, bool *is_over,
-                                      struct marey_error *err)
-{
-    for (;;) {
-        if (feed->stored_from == feed->stored_len)
-            MAREY_TRY(refill_stored(feed, err));
-        if (feed->stored_len == 0) {
-            *is_over = true;
-            return MAREY_OK;
-        }
-        if (feed->stored[feed->stored_from] != 0)
-            break;
-        feed->stored_from++;
-    }
-    if (feed->stored[feed->stored_from] != 0x1f)
-        return fail_damaged(feed, "bytes that are no gzip follow its end", err);
-    marey__inflate_reset(feed->inflate);
-    feed->is_member_over = false;
-    *is_over = false;
-    return MAREY_OK;
-}
+/* ---- text ------------------------------------------------------------------------ */
 
 static enum marey_status read_gzip(struct marey_feed *feed, char *into, size_t room, size_t *got,
                                    struct marey_error *err)
 {
-    struct marey_inflate_io io = {.out = (unsigned char *)into, .out_len = room};
-
-    while (io.out_len > 0) {
-        if (feed->is_member_over) {
-            bool is_over = false;
-            MAREY_TRY(begin_member(feed, &is_over, err));
-            if (is_over)
-                break;
-        }
-        if (feed->stored_from == feed->stored_len)
-            MAREY_TRY(refill_stored(feed, err));
-        const bool is_dry = feed->stored_len == 0;
-        const size_t room_before = io.out_len;
-
-        io.in = feed->stored + feed->stored_from;
-        io.in_len = feed->stored_len - feed->stored_from;
-        const enum marey_inflate_result result = marey__inflate_run(feed->inflate, &io);
-        feed->stored_from = feed->stored_len - io.in_len;
-        feed->is_member_over = result == MAREY_INFLATE_MEMBER;
-        if (result == MAREY_INFLATE_DAMAGED)
-            return fail_damaged(feed, "its gzip data is damaged", err);
-        if (is_dry && !feed->is_member_over && room_before == io.out_len)
-            return fail_damaged(feed, "its gzip data ends early", err);
-    }
-    *got = room - io.out_len;
-    return MAREY_OK;
+    return feed->ahead != NULL ? marey__ahead_read(feed->ahead, into, room, got, err)
+                               : marey__gunzip_read(&feed->gunzip, into, room, got, err);
 }
 
 static enum marey_status read_plain(struct marey_feed *feed, char *into, size_t room, size_t *got,
                                     struct marey_error *err)
 {
-    MAREY_TRY(marey__place_read(feed->place, feed->stored_at, into, room, got, err));
-    feed->stored_at += *got;
+    MAREY_TRY(marey__place_read(feed->place, feed->read_at, into, room, got, err));
+    feed->read_at += *got;
     return MAREY_OK;
 }
 
@@ -177,7 +112,7 @@ enum marey_status marey__feed_seek(struct marey_feed *feed, uint64_t offset, con
     const bool can_jump = !feed->is_gzip && feed->block != NULL;
 
     if (can_jump && offset > feed->offset + feed->len) {
-        feed->stored_at = offset;
+        feed->read_at = offset;
         feed->offset = offset;
         feed->len = 0;
         feed->is_end = false;
@@ -215,10 +150,12 @@ static bool make_buffers(struct marey_feed *feed)
     memset(window_of(feed), 0, MAREY_FEED_PAD);
     if (!feed->is_gzip)
         return true;
-    feed->stored_capacity = feed->capacity < STORED_BYTES ? feed->capacity : STORED_BYTES;
-    feed->stored = marey__alloc(&feed->alloc, feed->stored_capacity, 1);
-    feed->inflate = marey__inflate_new(&feed->alloc);
-    return feed->stored != NULL && feed->inflate != NULL;
+    const size_t stored_bytes = feed->capacity < STORED_BYTES ? feed->capacity : STORED_BYTES;
+    if (!marey__gunzip_open(&feed->gunzip, &feed->alloc, feed->place, stored_bytes))
+        return false;
+    if (feed->place->size_bytes >= AHEAD_FROM_BYTES)
+        feed->ahead = marey__ahead_new(&feed->alloc, &feed->gunzip);
+    return true;
 }
 
 enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_alloc *alloc,
@@ -242,11 +179,9 @@ enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_a
 
 void marey__feed_close(struct marey_feed *feed)
 {
-    marey__inflate_free(feed->inflate);
-    feed->inflate = NULL;
-    if (feed->stored != NULL)
-        marey__dealloc(&feed->alloc, feed->stored, feed->stored_capacity, 1);
-    feed->stored = NULL;
+    marey__ahead_free(feed->ahead);
+    feed->ahead = NULL;
+    marey__gunzip_close(&feed->gunzip);
     block_free(&feed->alloc, feed->block, feed->capacity);
     feed->block = NULL;
 }

@@ -11,7 +11,8 @@
 #ifndef MAREY_SRC_IMPORT_FEED_H
 #define MAREY_SRC_IMPORT_FEED_H
 
-#include "import/inflate.h"
+#include "import/ahead.h"
+#include "import/gunzip.h"
 #include "import/place.h"
 
 #define MAREY_FEED_PAD 256
@@ -29,13 +30,9 @@ struct marey_feed {
     uint64_t offset; /* of text[0] in the whole text */
     bool is_end;     /* nothing follows the window */
     bool is_gzip;
-    uint64_t stored_at; /* how far the place has been read */
-    struct marey_inflate *inflate;
-    unsigned char *stored; /* compressed bytes */
-    size_t stored_capacity;
-    size_t stored_from;
-    size_t stored_len;
-    bool is_member_over; /* the gzip member ended; another may begin */
+    uint64_t read_at; /* how far a plain place has been read */
+    struct marey_gunzip gunzip;
+    struct marey_ahead *ahead; /* reads the gunzip; NULL for small files */
 };
 
 /* Opens the text from its beginning with an empty window. window_bytes 0 is the default.

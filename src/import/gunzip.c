@@ -1,0 +1,110 @@
+/*
+ * gunzip.c - inflates member after member.
+ */
+#include "import/gunzip.h"
+
+#include "base/error.h"
+
+static enum marey_status fail_damaged(const struct marey_gunzip *gunzip, const char *what,
+                                      struct marey_error *err)
+{
+    return marey__fail_at(err, MAREY_FORMAT, (int64_t)gunzip->n_text, "cannot read '%s': %s",
+                          gunzip->place->path, what);
+}
+
+bool marey__gunzip_open(struct marey_gunzip *gunzip, const struct marey_alloc *alloc,
+                        const struct marey_place *place, size_t stored_bytes)
+{
+    *gunzip =
+        (struct marey_gunzip){.alloc = *alloc, .place = place, .stored_capacity = stored_bytes};
+    gunzip->stored = marey__alloc(alloc, stored_bytes, 1);
+    gunzip->inflate = marey__inflate_new(alloc);
+    if (gunzip->stored != NULL && gunzip->inflate != NULL)
+        return true;
+    marey__gunzip_close(gunzip);
+    return false;
+}
+
+void marey__gunzip_close(struct marey_gunzip *gunzip)
+{
+    marey__inflate_free(gunzip->inflate);
+    gunzip->inflate = NULL;
+    if (gunzip->stored != NULL)
+        marey__dealloc(&gunzip->alloc, gunzip->stored, gunzip->stored_capacity, 1);
+    gunzip->stored = NULL;
+}
+
+static enum marey_status refill(struct marey_gunzip *gunzip, struct marey_error *err)
+{
+    size_t got = 0;
+
+    MAREY_TRY(marey__place_read(gunzip->place, gunzip->stored_at, gunzip->stored,
+                                gunzip->stored_capacity, &got, err));
+    gunzip->stored_at += got;
+    gunzip->stored_from = 0;
+    gunzip->stored_len = got;
+    return MAREY_OK;
+}
+
+/* What may follow a member: another one, zeros (tapes and block devices pad), nothing. */
+static enum marey_status begin_member(struct marey_gunzip *gunzip, bool *is_over,
+                                      struct marey_error *err)
+{
+    for (;;) {
+        if (gunzip->stored_from == gunzip->stored_len)
+            MAREY_TRY(refill(gunzip, err));
+        if (gunzip->stored_len == 0) {
+            *is_over = true;
+            return MAREY_OK;
+        }
+        if (gunzip->stored[gunzip->stored_from] != 0)
+            break;
+        gunzip->stored_from++;
+    }
+    if (gunzip->stored[gunzip->stored_from] != 0x1f)
+        return fail_damaged(gunzip, "bytes that are no gzip follow its end", err);
+    marey__inflate_reset(gunzip->inflate);
+    gunzip->is_member_over = false;
+    *is_over = false;
+    return MAREY_OK;
+}
+
+/* Inflates what is stored, or finds out that it is damaged. */
+static enum marey_status run(struct marey_gunzip *gunzip, struct marey_inflate_io *io,
+                             struct marey_error *err)
+{
+    if (gunzip->stored_from == gunzip->stored_len)
+        MAREY_TRY(refill(gunzip, err));
+    const bool is_dry = gunzip->stored_len == 0;
+    const size_t room_before = io->out_len;
+
+    io->in = gunzip->stored + gunzip->stored_from;
+    io->in_len = gunzip->stored_len - gunzip->stored_from;
+    const enum marey_inflate_result result = marey__inflate_run(gunzip->inflate, io);
+    gunzip->stored_from = gunzip->stored_len - io->in_len;
+    gunzip->n_text += room_before - io->out_len;
+    gunzip->is_member_over = result == MAREY_INFLATE_MEMBER;
+    if (result == MAREY_INFLATE_DAMAGED)
+        return fail_damaged(gunzip, "its gzip data is damaged", err);
+    if (is_dry && !gunzip->is_member_over && room_before == io->out_len)
+        return fail_damaged(gunzip, "its gzip data ends early", err);
+    return MAREY_OK;
+}
+
+enum marey_status marey__gunzip_read(struct marey_gunzip *gunzip, char *into, size_t room,
+                                     size_t *got, struct marey_error *err)
+{
+    struct marey_inflate_io io = {.out = (unsigned char *)into, .out_len = room};
+
+    while (io.out_len > 0) {
+        if (gunzip->is_member_over) {
+            bool is_over = false;
+            MAREY_TRY(begin_member(gunzip, &is_over, err));
+            if (is_over)
+                break;
+        }
+        MAREY_TRY(run(gunzip, &io, err));
+    }
+    *got = room - io.out_len;
+    return MAREY_OK;
+}

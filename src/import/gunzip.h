@@ -1,0 +1,33 @@
+/*
+ * gunzip.h - the text of a compressed place, in order: all members of it.
+ */
+#ifndef MAREY_SRC_IMPORT_GUNZIP_H
+#define MAREY_SRC_IMPORT_GUNZIP_H
+
+#include "import/inflate.h"
+#include "import/place.h"
+
+struct marey_gunzip {
+    struct marey_alloc alloc;
+    const struct marey_place *place; /* borrowed */
+    struct marey_inflate *inflate;
+    uint64_t n_text;       /* bytes of text given so far */
+    uint64_t stored_at;    /* how far the place has been read */
+    unsigned char *stored; /* compressed bytes */
+    size_t stored_capacity;
+    size_t stored_from;
+    size_t stored_len;
+    bool is_member_over; /* the gzip member ended; another may begin */
+};
+
+/* stored_bytes of compressed data are held at once. False without memory. */
+bool marey__gunzip_open(struct marey_gunzip *gunzip, const struct marey_alloc *alloc,
+                        const struct marey_place *place, size_t stored_bytes);
+void marey__gunzip_close(struct marey_gunzip *gunzip);
+
+/* The next `room` bytes of text; *got is less only at the end.
+ * \fails MAREY_IO, MAREY_FORMAT (damaged) */
+enum marey_status marey__gunzip_read(struct marey_gunzip *gunzip, char *into, size_t room,
+                                     size_t *got, struct marey_error *err);
+
+#endif

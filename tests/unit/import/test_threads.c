@@ -1,0 +1,144 @@
+/*
+ * test_threads.c - a compressed file is inflated by a thread of its own: the same trace
+ * comes out as from plain text, whatever the blocks cut, and the thread ends when reading
+ * does. Run under TSan too.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/text.h"
+#include "marey/import.h"
+#include "support/expect.h"
+
+#define N_RECORDS 40000
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Records whose args hardly compress, so that the file is large enough for a thread. */
+static void make_text(struct marey_textbuf *text, size_t broken_record)
+{
+    uint64_t state = 88172645463325252u;
+    marey__text_add_c(text, "{\"traceEvents\":[");
+    for (size_t i = 0; i < N_RECORDS; i++) {
+        marey__text_add_format(
+            text, "%s{\"ph\":\"X\",\"name\":\"op%zu\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":%s,",
+            i > 0 ? "," : "", i % 7, 10 * i, i == broken_record ? "oops" : "5");
+        marey__text_add_format(text, "\"args\":{\"x\":\"%016llx%016llx\"}}",
+                               (unsigned long long)next_random(&state),
+                               (unsigned long long)next_random(&state));
+    }
+    marey__text_add_c(text, "]}");
+    EXPECT_FALSE(marey__text_failed(text));
+}
+
+/* Two gzip members, cut in the middle of a record. */
+static void compress_text(const struct marey_textbuf *text, struct marey_textbuf *out)
+{
+    const size_t half = text->len / 2;
+    for (int part = 0; part < 2; part++) {
+        z_stream stream = {0};
+        const int gzip = 15 + 16;
+        EXPECT_I64(deflateInit2(&stream, 1, Z_DEFLATED, gzip, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        stream.next_in = (unsigned char *)text->ptr + (part == 0 ? 0 : half);
+        stream.avail_in = (unsigned)(part == 0 ? half : text->len - half);
+        const size_t room = deflateBound(&stream, stream.avail_in);
+        stream.next_out = (unsigned char *)marey__text_reserve(out, room);
+        stream.avail_out = (unsigned)room;
+        EXPECT_I64(deflate(&stream, Z_FINISH), Z_STREAM_END);
+        out->len += room - stream.avail_out;
+        (void)deflateEnd(&stream);
+    }
+    EXPECT_TRUE(out->len > ((size_t)1 << 20));
+}
+
+static struct marey_str str_of(const struct marey_textbuf *text)
+{
+    return (struct marey_str){text->ptr, text->len};
+}
+
+struct texts {
+    struct marey_textbuf plain;
+    struct marey_textbuf gzip;
+};
+
+static void make_texts(struct texts *texts, size_t broken_record)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    marey__text_init(&texts->plain, &alloc);
+    marey__text_init(&texts->gzip, &alloc);
+    make_text(&texts->plain, broken_record);
+    compress_text(&texts->plain, &texts->gzip);
+}
+
+static void release_texts(struct texts *texts)
+{
+    marey__text_release(&texts->gzip);
+    marey__text_release(&texts->plain);
+}
+
+static void gzip_reads_as_plain_does(void **state)
+{
+    (void)state;
+    struct texts texts;
+    struct marey_trace *plain = NULL;
+    struct marey_trace *gzip = NULL;
+    make_texts(&texts, N_RECORDS);
+    EXPECT_STATUS(marey_import_bytes(str_of(&texts.plain), NULL, &plain, NULL), MAREY_OK);
+    EXPECT_STATUS(marey_import_bytes(str_of(&texts.gzip), NULL, &gzip, NULL), MAREY_OK);
+
+    const struct marey_slices a = marey_trace_slices(plain);
+    const struct marey_slices b = marey_trace_slices(gzip);
+    EXPECT_U64(a.n, N_RECORDS);
+    EXPECT_U64(b.n, a.n);
+    EXPECT_TRUE(memcmp(a.start_ns, b.start_ns, a.n * sizeof *a.start_ns) == 0);
+    EXPECT_TRUE(memcmp(a.offset, b.offset, a.n * sizeof *a.offset) == 0);
+    EXPECT_TRUE(memcmp(a.name_id, b.name_id, a.n * sizeof *a.name_id) == 0);
+    EXPECT_STATUS(marey_trace_decode_args(gzip, MAREY_ARG_BIT(MAREY_ARG_EXTERNAL_ID), NULL),
+                  MAREY_OK);
+
+    marey_trace_free(gzip);
+    marey_trace_free(plain);
+    release_texts(&texts);
+}
+
+static void cut_gzip_fails_after_what_it_holds(void **state)
+{
+    (void)state;
+    struct texts texts;
+    struct marey_trace *trace = NULL;
+    struct marey_error err;
+    make_texts(&texts, N_RECORDS);
+    const struct marey_str cut = {texts.gzip.ptr, texts.gzip.len - 100};
+    EXPECT_STATUS(marey_import_bytes(cut, NULL, &trace, &err), MAREY_FORMAT);
+    EXPECT_TRUE(strstr(err.message, "ends early") != NULL);
+    EXPECT_TRUE(err.offset_bytes > (int64_t)texts.plain.len / 2);
+    EXPECT_TRUE(trace == NULL);
+    release_texts(&texts);
+}
+
+static void broken_record_ends_the_thread(void **state)
+{
+    (void)state;
+    struct texts texts;
+    struct marey_trace *trace = NULL;
+    make_texts(&texts, 3);
+    EXPECT_STATUS(marey_import_bytes(str_of(&texts.gzip), NULL, &trace, NULL), MAREY_FORMAT);
+    release_texts(&texts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gzip_reads_as_plain_does),
+        cmocka_unit_test(cut_gzip_fails_after_what_it_holds),
+        cmocka_unit_test(broken_record_ends_the_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
