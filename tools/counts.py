@@ -48,6 +48,22 @@ def of_junit(path: Path) -> Counts:
     return counts
 
 
+def reasons_of_junit(path: Path) -> list[str]:
+    """Why cases were skipped."""
+    return [f"{case.get('name')}, {child.get('message')}"
+            for case in ElementTree.parse(path).iter("testcase")
+            for child in case if child.tag == "skipped"]
+
+
+def junit_of(record: dict, since: float) -> Path | None:
+    """The JUnit file that a test of testlog.json wrote, if it ran pytest."""
+    match = JUNIT_OPTION.search(record.get("env", {}).get("PYTEST_ADDOPTS", ""))
+    if "pytest" not in record["command"] or match is None:
+        return None
+    path = Path(match[1])
+    return path if path.exists() and path.stat().st_mtime >= since else None
+
+
 def of_tap(text: str) -> Counts:
     counts = Counts()
     for line in text.splitlines():
@@ -66,10 +82,9 @@ def of_record(record: dict, since: float) -> Counts:
     """Counts of one test of testlog.json: its cases if it tells them, else itself."""
     is_good = record["result"] in ("OK", "EXPECTEDFAIL")
     counts = of_tap(record.get("stdout", ""))
-    if "pytest" in record["command"]:
-        junit = JUNIT_OPTION.search(record.get("env", {}).get("PYTEST_ADDOPTS", ""))
-        if junit and Path(junit[1]).exists() and Path(junit[1]).stat().st_mtime >= since:
-            counts = of_junit(Path(junit[1]))
+    junit = junit_of(record, since)
+    if junit is not None:
+        counts = of_junit(junit)
     if counts == Counts():
         if record["result"] == "SKIP":
             return SKIPPED
@@ -79,13 +94,19 @@ def of_record(record: dict, since: float) -> Counts:
     return counts
 
 
-def of_testlog(path: Path, since: float) -> tuple[Counts, list[dict]]:
-    """Sum over testlog.json, and the records that are not good."""
-    counts, bad = Counts(), []
+def of_testlog(path: Path, since: float) -> tuple[Counts, list[dict], list[str]]:
+    """Sum over testlog.json, the records that are not good, and why cases were skipped."""
+    counts, bad, reasons = Counts(), [], []
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         own = of_record(record, since)
         counts += own
         if own.failed:
             bad.append(record)
-    return counts, bad
+        junit = junit_of(record, since)
+        if junit is not None:
+            reasons += reasons_of_junit(junit)
+        elif own.skipped:
+            said = record.get("stdout", "").strip().splitlines()
+            reasons.append(f"{record['name']}, {said[-1] if said else ''}")
+    return counts, bad, reasons

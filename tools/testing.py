@@ -87,7 +87,9 @@ class Session:
             if "No suitable tests defined" in done.stdout or "No tests defined" in done.stdout:
                 return Counts()
             return self.fail(f"no test of build/{name} ran", done.stdout)
-        counts, bad = of_testlog(log, began)
+        counts, bad, reasons = of_testlog(log, began)
+        for reason in reasons:
+            self.note(f"skipped: {reason}")
         for record in bad:
             output = record.get("stdout", "") + "\n" + record.get("stderr", "")
             self.fail(f"{record['name']}: {record['result']}", output.strip())
