@@ -167,10 +167,12 @@ static PyObject *load_paths(const struct core_state *state, const char *const *p
     struct marey_trace *trace = NULL;
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = marey_import_files(paths, n, NULL, &trace, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_import_files(paths, n, NULL, &trace, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(state, &err);
+    if (status != MAREY_OK)
+        return core_raise(state, &err);
     return core_trace_wrap(state, trace);
 }
 
@@ -211,11 +213,12 @@ static PyObject *module_import_bytes(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "y*", &bytes))
         return NULL;
 
-    Py_BEGIN_ALLOW_THREADS const struct marey_str text = {bytes.buf, (size_t)bytes.len};
-    status = marey_import_bytes(text, NULL, &trace, &err);
+    Py_BEGIN_ALLOW_THREADS
+        const struct marey_str text = {bytes.buf, (size_t)bytes.len};
+        status = marey_import_bytes(text, NULL, &trace, &err);
     Py_END_ALLOW_THREADS
 
-        PyBuffer_Release(&bytes);
+    PyBuffer_Release(&bytes);
     if (status != MAREY_OK)
         return core_raise(state, &err);
     return core_trace_wrap(state, trace);

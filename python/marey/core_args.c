@@ -14,10 +14,12 @@ PyObject *core_trace_decode_args(PyObject *self, PyObject *arg)
 
     if (bits == (unsigned long long)-1 && PyErr_Occurred())
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = marey_trace_decode_args(core_trace_of(self), bits, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_trace_decode_args(core_trace_of(self), bits, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     Py_RETURN_NONE;
 }
 
@@ -119,13 +121,17 @@ PyObject *core_trace_walk_args(PyObject *self, PyObject *args)
         goto done;
     }
 
-    Py_BEGIN_ALLOW_THREADS status =
-        marey_trace_walk_args(core_trace_of(self), offsets.buf, n, collect_args, &texts, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status =
+            marey_trace_walk_args(core_trace_of(self), offsets.buf, n, collect_args, &texts, &err);
     Py_END_ALLOW_THREADS
 
-        if (status == MAREY_NOMEM) PyErr_NoMemory();
-    else if (status != MAREY_OK) core_raise(core_state_of(self), &err);
-    else result = arg_texts_list(&texts, n);
+    if (status == MAREY_NOMEM)
+        PyErr_NoMemory();
+    else if (status != MAREY_OK)
+        core_raise(core_state_of(self), &err);
+    else
+        result = arg_texts_list(&texts, n);
 
 done:
     PyMem_RawFree(texts.place);

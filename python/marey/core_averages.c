@@ -113,11 +113,12 @@ PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
         .top_level = top_level != 0,
     };
 
-    Py_BEGIN_ALLOW_THREADS status =
-        marey_averages_new(core_trace_of(self), &options, &averages, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_averages_new(core_trace_of(self), &options, &averages, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     return averages_wrap(self, averages);
 }
 
@@ -163,12 +164,14 @@ static PyObject *averages_table(PyObject *self, PyObject *args, PyObject *kwargs
     options.time_unit = (enum marey_time_unit)time_unit;
     options.limit = limit;
 
-    Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(object->lock, WAIT_LOCK);
-    status = marey_table_text(object->averages, &options, &text, &err);
-    PyThread_release_lock(object->lock);
+    Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(object->lock, WAIT_LOCK);
+        status = marey_table_text(object->averages, &options, &text, &err);
+        PyThread_release_lock(object->lock);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     return core_take_text(&text);
 }
 

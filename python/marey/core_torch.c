@@ -133,11 +133,12 @@ PyObject *core_trace_torch_view(PyObject *self, PyObject *args, PyObject *kwargs
     options.flops = (enum marey_known)flops;
     options.python_functions = (enum marey_known)python_functions;
 
-    Py_BEGIN_ALLOW_THREADS status =
-        marey_torch_view_new(core_trace_of(self), &options, &view, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_torch_view_new(core_trace_of(self), &options, &view, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(state, &err);
+    if (status != MAREY_OK)
+        return core_raise(state, &err);
     struct core_torch_view *object = PyObject_New(struct core_torch_view, state->torch_view_type);
     if (object == NULL) {
         marey_torch_view_free(view);
@@ -306,11 +307,12 @@ static PyObject *view_table(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (!parse_table_options(args, kwargs, &options))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status =
-        marey_torch_events_table_text(view_of(self), &options, &text, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_torch_events_table_text(view_of(self), &options, &text, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     return core_take_text(&text);
 }
 
@@ -323,10 +325,12 @@ static PyObject *view_stacks_text(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "s", &metric))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = marey_torch_stacks_text(view_of(self), metric, &text, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_torch_stacks_text(view_of(self), metric, &text, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     return core_take_bytes(&text);
 }
 
@@ -344,11 +348,13 @@ static PyObject *view_averages(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pIp", names, &by_shape, &by_stack,
                                      &by_overload))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = marey_torch_averages_new(view_of(self), by_shape != 0, by_stack,
-                                                             by_overload != 0, &averages, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_torch_averages_new(view_of(self), by_shape != 0, by_stack, by_overload != 0,
+                                          &averages, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(state, &err);
+    if (status != MAREY_OK)
+        return core_raise(state, &err);
     struct core_torch_averages *object =
         PyObject_New(struct core_torch_averages, state->torch_averages_type);
     if (object == NULL) {
@@ -424,10 +430,12 @@ static PyObject *averages_table(PyObject *self, PyObject *args, PyObject *kwargs
 
     if (!parse_table_options(args, kwargs, &options))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = marey_torch_table_text(object->averages, &options, &text, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_torch_table_text(object->averages, &options, &text, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     return core_take_text(&text);
 }
 

@@ -92,10 +92,12 @@ static PyObject *trace_self_ns(PyObject *self, PyObject *unused)
     const int64_t *self_ns = NULL;
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = marey_trace_self_ns(core_trace_of(self), &self_ns, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_trace_self_ns(core_trace_of(self), &self_ns, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     return core_column(self, self_ns, marey_trace_slices(core_trace_of(self)).n, 'q');
 }
 
@@ -126,10 +128,12 @@ static PyObject *trace_owners(PyObject *self, PyObject *unused)
     struct marey_owners owners = {0};
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = marey_trace_owners(core_trace_of(self), &owners, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_trace_owners(core_trace_of(self), &owners, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     const struct named_column columns[] = {
         {"launch_idx", owners.launch_idx, 'I'},
         {"owner_idx", owners.owner_idx, 'I'},
@@ -190,10 +194,12 @@ static PyObject *trace_memory_records(PyObject *self, PyObject *unused)
     struct marey_memory_records records = {0};
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = marey_trace_memory_records(core_trace_of(self), &records, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_trace_memory_records(core_trace_of(self), &records, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     const struct named_column columns[] = {
         {"instant_idx", records.instant_idx, 'I'},
         {"bytes", records.bytes, 'q'},
@@ -353,10 +359,12 @@ static PyObject *trace_ledger(PyObject *self, PyObject *unused)
     struct marey_ledger ledger = {0};
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS status = marey_trace_ledger(core_trace_of(self), &ledger, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_trace_ledger(core_trace_of(self), &ledger, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     PyObject *rows = PyList_New((Py_ssize_t)ledger.n_rows);
     for (size_t i = 0; rows != NULL && i < ledger.n_rows; i++) {
         PyObject *row = ledger_row(&ledger.rows[i]);
@@ -396,11 +404,11 @@ static PyObject *trace_export_chrome(PyObject *self, PyObject *args)
     options.overwrite = overwrite != 0;
     options.omit_args = omit_args != 0;
 
-    Py_BEGIN_ALLOW_THREADS status =
-        marey_export_chrome(core_trace_of(self), PyBytes_AS_STRING(path), &options, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_export_chrome(core_trace_of(self), PyBytes_AS_STRING(path), &options, &err);
     Py_END_ALLOW_THREADS
 
-        Py_DECREF(path);
+    Py_DECREF(path);
     if (status != MAREY_OK)
         return core_raise(core_state_of(self), &err);
     Py_RETURN_NONE;
@@ -413,11 +421,12 @@ static PyObject *trace_export_chrome_text(PyObject *self, PyObject *unused)
     struct marey_text text = {0};
     enum marey_status status;
 
-    Py_BEGIN_ALLOW_THREADS status =
-        marey_export_chrome_text(core_trace_of(self), NULL, &text, &err);
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_export_chrome_text(core_trace_of(self), NULL, &text, &err);
     Py_END_ALLOW_THREADS
 
-        if (status != MAREY_OK) return core_raise(core_state_of(self), &err);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
     return core_take_bytes(&text);
 }
 
