@@ -114,9 +114,8 @@ enum marey_time marey__kineto_time(const struct marey_value *value, int64_t *ns)
     return MAREY_TIME_OK;
 }
 
-uint64_t marey__kineto_id64(struct marey_kineto *kineto, const struct marey_value *value)
+uint64_t marey__kineto_id64(const struct marey_value *value)
 {
-    const uint64_t top = UINT64_C(1) << 63;
     const struct marey_str text = value->text;
     uint64_t number = 0;
     bool is_integer = text.len > 0;
@@ -126,11 +125,7 @@ uint64_t marey__kineto_id64(struct marey_kineto *kineto, const struct marey_valu
         is_integer = c >= '0' && c <= '9' && !__builtin_mul_overflow(number, 10, &number) &&
                      !__builtin_add_overflow(number, (uint64_t)(c - '0'), &number);
     }
-    if (is_integer && number < top)
-        return number;
-
-    uint32_t damage = 0;
-    return top | text_id(kineto, value, &damage);
+    return is_integer ? number : marey__str_hash(text) | UINT64_C(1) << 63;
 }
 
 uint8_t marey__kineto_category(struct marey_kineto *kineto, const struct marey_value *cat,
@@ -338,8 +333,7 @@ static void add_flow(struct marey_kineto *kineto, struct incoming *in)
     if (is_missing(id))
         note(kineto, in, MAREY_REASON_OTHER_PHASE); /* an arrow that ties nothing */
     else
-        marey__builder_add_flow(kineto->builder, &point, marey__kineto_id64(kineto, id),
-                                in->to->phase);
+        marey__builder_add_flow(kineto->builder, &point, marey__kineto_id64(id), in->to->phase);
 }
 
 /* Ids of one scope are apart from those of another: "scope/id". */

@@ -76,9 +76,9 @@ uint8_t marey__kineto_category(struct marey_kineto *kineto, const struct marey_v
 uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind, uint32_t process_id,
                              uint32_t thread_id, const struct marey_launch_args *launch);
 
-/* An id as 64 bits: integers that fit as they are, every other text by its string id
- * with the top bit set. */
-uint64_t marey__kineto_id64(struct marey_kineto *kineto, const struct marey_value *value);
+/* An id as 64 bits: integers that fit as they are, every other text by its hash with the
+ * top bit set, so that it does not depend on what was read before. */
+uint64_t marey__kineto_id64(const struct marey_value *value);
 
 /* Microseconds as text to nanoseconds. */
 enum marey_time {

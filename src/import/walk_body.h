@@ -255,8 +255,7 @@ static inline const char *walk_learned(struct marey_walk *walk, struct scan *sca
 
 /* ---- generic --------------------------------------------------------------------------- */
 
-static void widen_correlation(struct marey_kineto *kineto, const struct marey_value *wide,
-                              struct marey_launch_args *launch)
+static void widen_correlation(const struct marey_value *wide, struct marey_launch_args *launch)
 {
     const bool is_id = (wide->type == MAREY_VALUE_NUMBER && wide->text.ptr[0] != '-') ||
                        (wide->type == MAREY_VALUE_STRING && wide->text.len > 0);
@@ -264,7 +263,7 @@ static void widen_correlation(struct marey_kineto *kineto, const struct marey_va
     if (!is_id)
         return;
     launch->has_correlation = true;
-    launch->correlation = marey__kineto_id64(kineto, wide);
+    launch->correlation = marey__kineto_id64(wide);
 }
 
 static const char *walk_generic(struct marey_walk *walk, struct scan *scan, const char *at)
@@ -285,7 +284,7 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
     if (has_launch) {
         if (scan_launch_args(scan, args->text.ptr, &launch, &wide) == NULL)
             return NULL;
-        widen_correlation(kineto, &wide, &launch);
+        widen_correlation(&wide, &launch);
     }
     const char *broken = marey__kineto_add(kineto, &fields, has_launch ? &launch : NULL);
     if (broken != NULL) {

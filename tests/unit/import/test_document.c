@@ -1,0 +1,158 @@
+/*
+ * Tests of src/import/document.c and sniff.c: head and tail, and what is no trace.
+ */
+#include "read_text.h"
+
+static void members_are_kept_in_file_order(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text(
+        "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"trace_id\": \"AB\", "
+        "\"traceEvents\": [" X("a", "1", "1") "], \"displayTimeUnit\": \"ms\", "
+                                              "\"traceName\": \"x.json\", \"INFO\": []}");
+    size_t n = 0;
+    const struct marey_meta *meta = marey_trace_metas(trace, &n);
+    EXPECT_U64(n, 6);
+    EXPECT_VIEW(marey_trace_string(trace, meta[1].key_id), "deviceProperties");
+    EXPECT_VIEW(marey_trace_string(trace, meta[1].json_id), "[{\"id\": 0}]");
+    EXPECT_VIEW(marey_trace_meta(trace, "trace_id"), "\"AB\"");
+    EXPECT_VIEW(marey_trace_meta(trace, "traceName"), "\"x.json\"");
+    marey_trace_free(trace);
+}
+
+static void base_time_counts_wherever_it_stands(void **state)
+{
+    static const char *const rows[] = {
+        "{\"baseTimeNanoseconds\": 1000, \"traceEvents\": [" X("a", "1", "1") "]}",
+        "{\"traceEvents\": [" X("a", "1", "1") "], \"baseTimeNanoseconds\": 1000}",
+        "{\"traceEvents\": [" X("a", "1", "1") "], \"baseTimeNanoseconds\": \"1000\"}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_trace *trace = read_text(rows[i]);
+        EXPECT_I64(marey_trace_slices(trace).start_ns[0], 2000);
+        marey_trace_free(trace);
+    }
+}
+
+static void rank_comes_from_the_file_or_is_assumed(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    struct marey_trace *trace = read_text("{\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": "
+                                          "3, \"world_size\": 8}, \"traceEvents\": []}");
+    const struct marey_source *source = marey_trace_sources(trace, &n);
+    EXPECT_I64(source->rank, 3);
+    EXPECT_I64(source->world_size, 8);
+    EXPECT_FALSE(source->rank_is_assumed);
+    EXPECT_U64(count_of(trace, "rank_assumed"), 0);
+    EXPECT_U64(count_of(trace, "no_events"), 1);
+    marey_trace_free(trace);
+
+    trace = read_text("[]");
+    source = marey_trace_sources(trace, &n);
+    EXPECT_I64(source->rank, 0);
+    EXPECT_I64(source->world_size, MAREY_UNKNOWN);
+    EXPECT_TRUE(source->rank_is_assumed);
+    EXPECT_U64(count_of(trace, "rank_assumed"), 1);
+    marey_trace_free(trace);
+}
+
+static void a_byte_order_mark_is_passed(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text("\xef\xbb\xbf" LIST(X("a", "1", "1")));
+    EXPECT_U64(marey_trace_slices(trace).n, 1);
+    EXPECT_U64(MAREY_OFFSET_BYTE(marey_trace_slices(trace).offset[0]), 19);
+    marey_trace_free(trace);
+}
+
+static void what_is_no_trace_is_named(void **state)
+{
+    static const struct {
+        const char *bytes;
+        const char *part;
+    } rows[] = {
+        {"", "it is empty"},
+        {"   \n", "it is no JSON"},
+        {"PK\x03\x04 and more", "zip archive"},
+        {"\x7f"
+         "ELF and more",
+         "program or library"},
+        {"\x80\x04\x95", "pickle"},
+        {"<html>", "HTML"},
+        {"\x01\x02", "binary"},
+        {"hello", "no JSON"},
+        {"\"text\"", "JSON string"},
+        {"{}", "without a list of records"},
+        {"{\"traceEvents\": null}", "without a list of records"},
+        {"{\"traceEvents\": {}}", "without a list of records"},
+        {"[[1, 2], [3]]", "memory timeline"},
+        {"[[[1], [2]]]", "memory timeline"},
+        {"[1, 2]", "no records"},
+        {"[\"a\"]", "no records"},
+        {"[{\"a\": 1}, {\"b\": 2}]", "no records of a trace"},
+        {"{\"traceEvents\": [1]}", "text that is no record at byte 17"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_error err = {0};
+        EXPECT_STATUS(read_status(rows[i].bytes, strlen(rows[i].bytes), &err), MAREY_FORMAT);
+        EXPECT_HOLDS(err.message, rows[i].part);
+        EXPECT_HOLDS(err.message, "cannot read '(bytes)'");
+    }
+}
+
+static void broken_text_is_placed(void **state)
+{
+    static const struct {
+        const char *json;
+        int64_t offset;
+    } rows[] = {
+        {"[{\"ph\":\"X\",\"name\":\"a\"b\",\"ts\":1,\"dur\":1}]", 21},
+        {"[{\"ph\":\"X\"", 10},
+        {"[{\"ph\":\"X\",\"na", 14},
+        {"[{\"ph\":\"M\"} {\"ph\":\"M\"}]", 12},
+        {"[{\"ph\":\"M\"},,{\"ph\":\"M\"}]", 12},
+        {"[{\"ph\":\"M\"},]", 12},
+        {"[{\"ph\":\"M\"}", 11},
+        {"[{\"ph\":\"M\",}]", 11},
+        {"[{\"ph\":\"M\",\"args\":{\"a\":[1}}]", 25},
+        {"[{\"ph\":\"M\",\"ts\":NaN}]", 16},
+        {"[{\"ph\":\"M\",\"ts\":nul}]", 16},
+        {"{\"a\":1,\"traceEvents\":[]} x", 25},
+        {"{\"a\" 1}", 5},
+        {"{\"a\":1 \"b\":2}", 7},
+        {"{\"a\":\"unended", 13},
+        {"{\"traceEvents\":[],}", 18},
+        {"[{\"ph\":\"X\",\"name\":\"C:\\x\",\"ts\":1,\"dur\":1}]", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_error err = {0};
+        EXPECT_STATUS(read_status(rows[i].json, strlen(rows[i].json), &err), MAREY_FORMAT);
+        EXPECT_I64(err.offset_bytes, rows[i].offset);
+    }
+}
+
+static void a_base_time_out_of_range_is_refused(void **state)
+{
+    struct marey_error err = {0};
+    const char *json = "{\"traceEvents\":[],\"baseTimeNanoseconds\":9223372036854775807}";
+    (void)state;
+    EXPECT_STATUS(read_status(json, strlen(json), &err), MAREY_FORMAT);
+    EXPECT_HOLDS(err.message, "baseTimeNanoseconds");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_are_kept_in_file_order),
+        cmocka_unit_test(base_time_counts_wherever_it_stands),
+        cmocka_unit_test(rank_comes_from_the_file_or_is_assumed),
+        cmocka_unit_test(a_byte_order_mark_is_passed),
+        cmocka_unit_test(what_is_no_trace_is_named),
+        cmocka_unit_test(broken_text_is_placed),
+        cmocka_unit_test(a_base_time_out_of_range_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/*
+ * Tests of how times are read: exact, from the text, by the learned and the generic way.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "read_text.h"
+
+static enum marey_time time_of(const char *text, int64_t *ns)
+{
+    const struct marey_value value = {.text = marey__str(text), .type = MAREY_VALUE_NUMBER};
+    return marey__kineto_time(&value, ns);
+}
+
+static void times_are_exact(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } rows[] = {
+        {"0", 0},
+        {"1", 1000},
+        {"0.001", 1},
+        {"0.0009", 0},
+        {"-0.005", -5},
+        {"-5", -5000},
+        {"1.5", 1500},
+        {"100.25", 100250},
+        {"1e3", 1000000},
+        {"1.5E+2", 150000},
+        {"25e-1", 2500},
+        {"1732107142997066.682", INT64_C(1732107142997066682)},
+        {"4962958297950.381", INT64_C(4962958297950381)},
+        {"1.123456789012345678901234", 1123},
+        {"4611686018427387.903", INT64_C(4611686018427387903)},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t ns = 0;
+        EXPECT_I64(time_of(rows[i].text, &ns), MAREY_TIME_OK);
+        EXPECT_I64(ns, rows[i].ns);
+    }
+}
+
+static void no_numbers_are_refused(void **state)
+{
+    static const char *const rows[] = {"", "-", "abc", "0.-05", "1e", "1e+", "--1", "1x", "."};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t ns = 0;
+        EXPECT_I64(time_of(rows[i], &ns), MAREY_TIME_NONE);
+    }
+}
+
+static void times_beyond_the_limit_are_told_apart(void **state)
+{
+    static const char *const rows[] = {"4611686018427387.905", "9223372036854775807", "1e300",
+                                       "-9e15", "99999999999999999999999999"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t ns = 0;
+        EXPECT_I64(time_of(rows[i], &ns), MAREY_TIME_RANGE);
+    }
+}
+
+/* The second record is like the first, so a template reads it; with the templates off the
+ * generic way does. Both must find the same. */
+static void both_ways_agree_on_times(void **state)
+{
+    static const char *const rows[] = {"0",
+                                       "7",
+                                       "10.5",
+                                       "10.25",
+                                       "10.125",
+                                       "10.0625",
+                                       "10.06251",
+                                       "1e3",
+                                       "12345678.9",
+                                       "1234567890123456",
+                                       "4611686018427386.999",
+                                       "0.1",
+                                       "0.000001",
+                                       "123456789012345.678",
+                                       "99.9999999999999999",
+                                       "1.0e-2",
+                                       "100000",
+                                       "3.14159265358979"};
+    const struct marey_reading learned = {0};
+    const struct marey_reading portable = {.portable_only = true};
+    const struct marey_reading generic = {.no_templates = true};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char json[512];
+        const int len = snprintf(json, sizeof json, LIST(X("a", "1", "2") "," X("b", "%s", "%s")),
+                                 rows[i], rows[i]);
+        struct marey_trace *trace[3] = {read_bytes_as(json, (size_t)len, &learned),
+                                        read_bytes_as(json, (size_t)len, &portable),
+                                        read_bytes_as(json, (size_t)len, &generic)};
+        int64_t ns = 0;
+        const bool fits = time_of(rows[i], &ns) == MAREY_TIME_OK && ns < MAREY_TIME_LIMIT_NS / 2;
+        for (size_t t = 0; t < 3; t++) {
+            const struct marey_slices slices = marey_trace_slices(trace[t]);
+            size_t b = 0;
+            while (b < slices.n && !marey__str_is_c(name_of(trace[t], b), "b"))
+                b++;
+            EXPECT_U64(count_of(trace[t], "time_range"), !fits);
+            EXPECT_U64(slices.n, fits ? 2 : 1);
+            if (fits) {
+                EXPECT_I64(slices.start_ns[b], ns);
+                EXPECT_I64(slices.dur_ns[b], ns);
+            }
+            marey_trace_free(trace[t]);
+        }
+    }
+}
+
+static void split_signs_are_no_json(void **state)
+{
+    struct marey_error err = {0};
+    const char *json = LIST(X("a", "1", "2") "," X("b", "0.-05", "2"));
+    (void)state;
+    EXPECT_STATUS(read_status(json, strlen(json), &err), MAREY_FORMAT);
+    EXPECT_HOLDS(err.message, "a ts that is no number at byte");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_exact),
+        cmocka_unit_test(no_numbers_are_refused),
+        cmocka_unit_test(times_beyond_the_limit_are_told_apart),
+        cmocka_unit_test(both_ways_agree_on_times),
+        cmocka_unit_test(split_signs_are_no_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/*
+ * Tests of single records: order of keys, spacing, ids, names, args, phases.
+ */
+#include "read_text.h"
+
+static void expect_one_slice(const char *json)
+{
+    struct marey_trace *trace = read_text(json);
+    const struct marey_slices slices = marey_trace_slices(trace);
+    EXPECT_U64(slices.n, 1);
+    EXPECT_VIEW(name_of(trace, 0), "op");
+    EXPECT_I64(slices.start_ns[0], 1500);
+    EXPECT_I64(slices.dur_ns[0], 2250);
+    EXPECT_U64(marey_trace_slice_kind(trace, 0), MAREY_KIND_OP);
+    size_t n = 0;
+    const struct marey_track *track = marey_trace_tracks(trace, &n);
+    EXPECT_U64(n, 1);
+    EXPECT_VIEW(marey_trace_string(trace, track->process_id), "1");
+    EXPECT_VIEW(marey_trace_string(trace, track->thread_id), "2");
+    marey_trace_free(trace);
+}
+
+static void any_order_and_spacing_is_read(void **state)
+{
+    (void)state;
+    expect_one_slice(LIST("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op\",\"pid\":1,\"tid\":2,"
+                          "\"ts\":1.5,\"dur\":2.25,\"args\":{}}"));
+    expect_one_slice(LIST("{\"args\":{\"a\":[1,{\"b\":\"}\"}]},\"dur\":2.25,\"ts\":1.5,\"tid\":2,"
+                          "\"pid\":1,\"name\":\"op\",\"cat\":\"cpu_op\",\"ph\":\"X\"}"));
+    expect_one_slice(" \n{ \"traceEvents\" :\t[ {\r\n \"tid\" : \"2\" , \"ph\" : \"X\" , \"dur\" "
+                     ": 2.25 , \"name\" : \"op\" ,\"ts\" : 1.5 , \"pid\" : \"1\" , \"cat\" : "
+                     "\"cpu_op\" } ] } \n");
+    expect_one_slice("[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op\",\"pid\":1,\"tid\":2,"
+                     "\"ts\":1.5,\"dur\":2.25}]");
+}
+
+static void unknown_members_are_passed(void **state)
+{
+    (void)state;
+    expect_one_slice(LIST("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op\",\"pid\":1,\"tid\":2,"
+                          "\"ts\":1.5,\"dur\":2.25,\"tts\":9,\"cname\":\"good\",\"sf\":null,"
+                          "\"stack\":[\"a\",\"]\"],\"is_x\":true}"));
+}
+
+static void escaped_keys_mean_what_they_spell(void **state)
+{
+    (void)state;
+    expect_one_slice(
+        LIST("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"n\\u0061me\":\"op\",\"pid\":1,"
+             "\"tid\":2,\"ts\":1.5,\"dur\":2.25,\"\\u006eope\":3,\"na\\/me\":\"no\"}"));
+}
+
+static void the_last_of_two_equal_keys_wins(void **state)
+{
+    (void)state;
+    expect_one_slice(LIST("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"no\",\"name\":\"op\","
+                          "\"pid\":1,\"tid\":2,\"ts\":1.5,\"dur\":2.25}"));
+}
+
+static void numbers_and_text_are_one_id(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text(
+        LIST("{\"ph\":\"X\",\"name\":\"a\",\"pid\":7,\"tid\":\"8\",\"ts\":1,\"dur\":1},"
+             "{\"ph\":\"X\",\"name\":\"b\",\"pid\":\"7\",\"tid\":8,\"ts\":3,\"dur\":1},"
+             "{\"ph\":\"X\",\"name\":\"c\",\"pid\":7,\"tid\":-8,\"ts\":5,\"dur\":1},"
+             "{\"ph\":\"X\",\"name\":\"d\",\"pid\":\"\",\"tid\":\"\",\"ts\":5,\"dur\":1}"));
+    size_t n = 0;
+    (void)marey_trace_tracks(trace, &n);
+    EXPECT_U64(n, 3);
+    EXPECT_U64(marey_trace_slices(trace).n, 4);
+    marey_trace_free(trace);
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static void names_are_unescaped(void **state)
+{
+    (void)state;
+    struct marey_trace *trace =
+        read_text(LIST(X("a\\\"b\\\\c\\/d\\n\\u00e9\\ud83d\\ude00", "1", "1")));
+    EXPECT_VIEW(name_of(trace, 0), "a\"b\\c/d\n\xc3\xa9\xf0\x9f\x98\x80");
+    EXPECT_U64(count_of(trace, "bad_utf8"), 0);
+    marey_trace_free(trace);
+}
+
+static void damaged_names_are_repaired_and_counted(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text(LIST(X(
+        "a\xff"
+        "b",
+        "1", "1") "," X("a\xff"
+                        "b",
+                        "3", "1") "," X("\\ud800x", "5", "1") "," X("\xe4\xb8", "7",
+                                                                    "1") "," X("t\tb", "9", "1")));
+    EXPECT_U64(count_of(trace, "bad_utf8"), 4);
+    EXPECT_U64(count_of(trace, "control_char"), 1);
+    EXPECT_VIEW(name_of(trace, 0), "a\xef\xbf\xbd"
+                                   "b");
+    EXPECT_VIEW(name_of(trace, 2), "\xef\xbf\xbdx");
+    EXPECT_VIEW(name_of(trace, 3), "\xef\xbf\xbd");
+    EXPECT_VIEW(name_of(trace, 4), "t\tb");
+    marey_trace_free(trace);
+}
+
+static void long_names_are_told_apart(void **state)
+{
+    (void)state;
+    struct marey_trace *trace =
+        read_text(LIST(X("0123456789abcdef0123456789abcdef0123456789abcdef-1", "1", "1") "," X(
+            "0123456789abcdef0123456789abcdef0123456789abcdef-2", "3",
+            "1") "," X("0123456789abcdef0123456789abcdef0123456789abcdef-1", "5",
+                       "1") "," X("", "7", "1") "," X("0123456789abcdef", "9",
+                                                      "1") "," X("01234567", "11", "1")));
+    const struct marey_slices slices = marey_trace_slices(trace);
+    EXPECT_TRUE(slices.name_id[0] != slices.name_id[1]);
+    EXPECT_TRUE(slices.name_id[0] == slices.name_id[2]);
+    EXPECT_VIEW(name_of(trace, 3), "");
+    EXPECT_VIEW(name_of(trace, 4), "0123456789abcdef");
+    EXPECT_VIEW(name_of(trace, 5), "01234567");
+    marey_trace_free(trace);
+}
+
+/* ---- device records ---------------------------------------------------------------------- */
+
+#define KERNEL(name, pid, tid, ts, args)                                                           \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid          \
+    ",\"ts\":" ts ",\"dur\":1,\"args\":" args "}"
+
+static void device_and_stream_come_from_args(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text(LIST(
+        KERNEL("a", "0", "\"stream 7\"", "1",
+               "{\"device\": 3, \"context\": 1, \"stream\": 7, \"correlation\": 5, \"grid\": [1,"
+               "2]}") "," KERNEL("b", "2", "9", "3",
+                                 "{\"correlation\": 6}") "," KERNEL("c", "0", "\"stream 7\"", "9",
+                                                                    "{\"device\": 3, \"context\": "
+                                                                    "1, \"stream\": 7, "
+                                                                    "\"correlation\": 8}")));
+    size_t n = 0;
+    const struct marey_track *tracks = marey_trace_tracks(trace, &n);
+    EXPECT_U64(n, 2);
+    EXPECT_U64(tracks[0].kind, MAREY_TRACK_STREAM);
+    EXPECT_I64(tracks[0].device + tracks[1].device, 5);
+    EXPECT_I64(tracks[0].stream + tracks[1].stream, 16);
+    const struct marey_links links = marey_trace_links(trace);
+    EXPECT_U64(links.n, 3);
+    EXPECT_U64(links.correlation[0] + links.correlation[1] + links.correlation[2], 19);
+    marey_trace_free(trace);
+}
+
+static void wide_correlations_stay_apart(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text(
+        LIST(KERNEL("a", "0", "7", "1", "{\"correlation\": 18446744073709551616}") "," KERNEL(
+            "b", "0", "7", "3",
+            "{\"correlation\": 18446744073709551617}") "," KERNEL("c", "0", "7", "5",
+                                                                  "{\"correlation"
+                                                                  "\": "
+                                                                  "184467440737095"
+                                                                  "51616}")));
+    const struct marey_links links = marey_trace_links(trace);
+    EXPECT_U64(links.n, 3);
+    EXPECT_TRUE(links.correlation[0] == links.correlation[2]);
+    EXPECT_TRUE(links.correlation[0] != links.correlation[1]);
+    marey_trace_free(trace);
+}
+
+static void not_collected_operations_are_set_aside(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text(
+        LIST("{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,"
+             "\"dur\":1},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,"
+             "\"ts\":0,\"dur\":0}," X("op", "0", "0")));
+    EXPECT_U64(count_of(trace, "not_collected"), 1);
+    EXPECT_U64(marey_trace_slices(trace).n, 2);
+    marey_trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_order_and_spacing_is_read),
+        cmocka_unit_test(unknown_members_are_passed),
+        cmocka_unit_test(escaped_keys_mean_what_they_spell),
+        cmocka_unit_test(the_last_of_two_equal_keys_wins),
+        cmocka_unit_test(numbers_and_text_are_one_id),
+        cmocka_unit_test(names_are_unescaped),
+        cmocka_unit_test(damaged_names_are_repaired_and_counted),
+        cmocka_unit_test(long_names_are_told_apart),
+        cmocka_unit_test(device_and_stream_come_from_args),
+        cmocka_unit_test(wide_correlations_stay_apart),
+        cmocka_unit_test(not_collected_operations_are_set_aside),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
