@@ -39,22 +39,16 @@ static int64_t known_sum(int64_t ns)
     return ns == INT64_MAX ? MAREY_UNKNOWN : ns;
 }
 
-static void set_device_time(struct marey_average *row, const struct marey_group *group)
-{
-    row->device_self_ns = known_sum(group->device_self_ns);
-    row->device_total_ns =
-        marey__is_inclusive(group->kind) ? known_sum(group->device_total_ns) : row->device_self_ns;
-    row->n_device_operations = group->n_device_operations;
-}
-
-static struct marey_average row_of(const struct marey_group *group)
+static struct marey_average row_of(const struct marey_group *group,
+                                   const struct marey_group_key *key)
 {
     const bool is_timed = group->n_timed > 0;
-    struct marey_average row = {
-        .name_id = group->name_id,
-        .kind = group->kind,
-        .shapes_id = group->shapes_id,
-        .stack_id = group->stack_id,
+    const int64_t device_self_ns = known_sum(key->device_self_ns);
+    return (struct marey_average){
+        .name_id = key->name_id,
+        .kind = key->kind,
+        .shapes_id = key->shapes_id,
+        .stack_id = key->stack_id,
         .overload_id = MAREY_NONE,
         .first_slice = group->first_slice,
         .n_calls = group->n_calls,
@@ -65,11 +59,13 @@ static struct marey_average row_of(const struct marey_group *group)
             is_timed ? known_sum(marey__ns_add(group->total_ns, group->nested_ns)) : MAREY_UNKNOWN,
         .min_ns = is_timed ? group->min_ns : MAREY_UNKNOWN,
         .max_ns = is_timed ? group->max_ns : MAREY_UNKNOWN,
-        .p50_ns = group->p50_ns,
-        .p99_ns = group->p99_ns,
+        .p50_ns = key->p50_ns,
+        .p99_ns = key->p99_ns,
+        .device_self_ns = device_self_ns,
+        .device_total_ns =
+            marey__is_inclusive(key->kind) ? known_sum(key->device_total_ns) : device_self_ns,
+        .n_device_operations = key->n_device_operations,
     };
-    set_device_time(&row, group);
-    return row;
 }
 
 static bool set_overload(struct marey_averages_work *work, struct marey_average *row)
@@ -175,7 +171,7 @@ static enum marey_status make_rows(struct marey_averages_work *work,
     for (size_t g = MAREY_N_HIDDEN; g < work->n_groups; g++) {
         if (work->groups[g].n_calls == 0) /* refined into others */
             continue;
-        unsorted[n] = row_of(&work->groups[g]);
+        unsorted[n] = row_of(&work->groups[g], &work->keys[g]);
         if (work->options.by_overload && !set_overload(work, &unsorted[n])) {
             status = marey__fail_nomem(work->err);
             goto done;
@@ -235,8 +231,10 @@ static enum marey_status work_init(struct marey_averages_work *work, struct mare
                                          .slices = marey_trace_slices(trace)};
     read_options(&work->options, options);
     work->tracks = marey_trace_tracks(trace, &work->n_tracks);
-    for (size_t i = 0; i < n_categories; i++)
-        work->kind_of[i] = categories[i].kind;
+    for (size_t i = 0; i < n_categories; i++) {
+        work->kind_of[i] = (uint8_t)categories[i].kind;
+        work->is_operation_of[i] = marey_kind_is_device_operation(categories[i].kind);
+    }
     if (!marey__intern_init(&work->strings.table, &work->alloc))
         return marey__fail_nomem(err);
 
@@ -250,6 +248,7 @@ static void work_release(struct marey_averages_work *work)
     marey__intern_release(&work->strings.table);
     marey__dealloc(&work->alloc, work->inside_ns, work->slices.n, sizeof *work->inside_ns);
     marey__dealloc(&work->alloc, work->group_of, work->slices.n, sizeof *work->group_of);
+    marey__dealloc(&work->alloc, work->keys, work->keys_capacity, sizeof *work->keys);
     marey__dealloc(&work->alloc, work->groups, work->groups_capacity, sizeof *work->groups);
 }
 

@@ -12,29 +12,20 @@
 
 static bool is_operation(const struct marey_averages_work *work, uint32_t slice_idx)
 {
-    return marey_kind_is_device_operation(work->kind_of[work->slices.cat_id[slice_idx]]);
+    return work->is_operation_of[work->slices.cat_id[slice_idx]];
 }
 
-static void add_operation(struct marey_averages_work *work, uint32_t slice_idx)
+static void add_operation(struct marey_averages_work *work, uint32_t slice_idx, uint32_t track_idx)
 {
     struct marey_group *group = &work->groups[work->group_of[slice_idx]];
-    const int64_t start_ns = work->slices.start_ns[slice_idx];
     const int64_t dur_ns = work->slices.dur_ns[slice_idx];
 
-    group->n_calls++;
-    if (start_ns < group->first_start_ns || group->first_slice == MAREY_NONE) {
-        group->first_start_ns = start_ns;
-        group->first_slice = slice_idx;
-    }
+    (void)marey__count_call(group, &work->slices, slice_idx, track_idx);
     if (dur_ns == MAREY_UNKNOWN)
         return;
-    group->n_timed++;
+    marey__count_time(group, dur_ns);
     group->self_ns = marey__ns_add(group->self_ns, dur_ns);
     group->total_ns = group->self_ns;
-    if (dur_ns < group->min_ns)
-        group->min_ns = dur_ns;
-    if (dur_ns > group->max_ns)
-        group->max_ns = dur_ns;
     work->totals.device_sum_ns = marey__ns_add(work->totals.device_sum_ns, dur_ns);
 }
 
@@ -218,11 +209,10 @@ static void add_owned(struct marey_averages_work *work, const struct marey_links
         if (owner_idx == MAREY_NONE)
             continue;
         const int64_t dur_ns = work->slices.dur_ns[links->slice_idx[i]];
-        struct marey_group *group = &work->groups[work->group_of[owner_idx]];
+        struct marey_group_key *key = &work->keys[work->group_of[owner_idx]];
 
-        const int64_t had_ns = group->n_device_operations > 0 ? group->device_self_ns : 0;
-        group->device_self_ns = marey__ns_join(had_ns, dur_ns);
-        group->n_device_operations++;
+        key->device_self_ns = marey__ns_join(key->device_self_ns, dur_ns);
+        key->n_device_operations++;
         work->inside_ns[owner_idx] = marey__ns_join(work->inside_ns[owner_idx], dur_ns);
         if (dur_ns != MAREY_UNKNOWN)
             owned_ns = marey__ns_add(owned_ns, dur_ns);
@@ -245,8 +235,10 @@ static enum marey_status add_owners(struct marey_averages_work *work)
     add_owned(work, &links, &owners);
 
     for (size_t i = slices->n; i-- > 0;) {
+        if (work->inside_ns[i] == 0) /* nearly all */
+            continue;
         const uint32_t parent = slices->parent_idx[i];
-        if (parent != MAREY_NONE && work->inside_ns[i] != 0)
+        if (parent != MAREY_NONE)
             work->inside_ns[parent] = marey__ns_join(work->inside_ns[parent], work->inside_ns[i]);
     }
     return MAREY_OK;
@@ -264,7 +256,7 @@ enum marey_status marey__averages_add_device(struct marey_averages_work *work)
         n_streams++;
         for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
             if (is_operation(work, i)) {
-                add_operation(work, i);
+                add_operation(work, i, (uint32_t)t);
                 n_operations++;
             }
         }

@@ -24,41 +24,57 @@ static const enum role host_role[MAREY_N_KINDS] = {
     [MAREY_KIND_FLOW] = ROLE_ROW,
 };
 
-/* Groups by name id (the last entry is "no name"): the first group of that name; others of
- * the same name and another kind follow in `next`. */
+/* The first group of a name, with its kind beside it: nearly all names have one. */
+struct named {
+    uint32_t group; /* MAREY_NONE: the name is new */
+    uint32_t form;  /* form_of its kind */
+};
+
 struct finder {
     struct marey_averages_work *work;
-    uint32_t *head; /* [n_heads] */
-    size_t n_heads;
-    uint32_t *next; /* [next_capacity] by group, valid for groups by name */
+    struct named *named; /* [n_named] by name id; the last entry is "no name" */
+    size_t n_named;
+    uint32_t *next; /* [next_capacity] by group: another group of the same name */
     size_t next_capacity;
     struct marey_hashmap refined_by_shapes;
     struct marey_hashmap refined_by_stack;
     struct marey_key_texts texts;
 };
 
-static uint32_t add_group(struct marey_averages_work *work, const struct marey_group *like)
+/* Rows of threads and of devices are apart even where kind and name are one. */
+static uint32_t form_of(enum marey_kind kind, bool is_device)
+{
+    return (uint32_t)kind << 1 | is_device;
+}
+
+static bool make_room(struct marey_averages_work *work)
 {
     void *groups = work->groups;
-    if (!marey__grow(&work->alloc, &groups, &work->groups_capacity, work->n_groups + 1,
-                     sizeof *work->groups))
-        return MAREY_NONE;
+    void *keys = work->keys;
+    const size_t need = work->n_groups + 1;
+    const bool has_room =
+        marey__grow(&work->alloc, &groups, &work->groups_capacity, need, sizeof *work->groups) &&
+        marey__grow(&work->alloc, &keys, &work->keys_capacity, need, sizeof *work->keys);
     work->groups = groups;
+    work->keys = keys;
+    return has_room;
+}
 
-    struct marey_group *group = &work->groups[work->n_groups];
-    *group = *like;
-    group->first_start_ns = INT64_MAX;
-    group->first_slice = MAREY_NONE;
-    group->min_ns = INT64_MAX;
-    group->max_ns = INT64_MIN;
-    group->p50_ns = MAREY_UNKNOWN;
-    group->p99_ns = MAREY_UNKNOWN;
+static uint32_t add_group(struct marey_averages_work *work, const struct marey_group_key *key)
+{
+    if (!make_room(work))
+        return MAREY_NONE;
+
+    marey__group_clear(&work->groups[work->n_groups]);
+    work->keys[work->n_groups] = *key;
+    work->keys[work->n_groups].p50_ns = MAREY_UNKNOWN;
+    work->keys[work->n_groups].p99_ns = MAREY_UNKNOWN;
     return (uint32_t)work->n_groups++;
 }
 
 static bool add_hidden_groups(struct marey_averages_work *work)
 {
-    const struct marey_group hidden = {
+    const struct marey_group_key hidden = {
         .name_id = MAREY_NONE, .shapes_id = MAREY_NONE, .stack_id = MAREY_NONE};
 
     for (int i = 0; i < MAREY_N_HIDDEN; i++)
@@ -67,42 +83,50 @@ static bool add_hidden_groups(struct marey_averages_work *work)
     return true;
 }
 
-/* The group of a name and a kind that the table does not know yet. */
-static uint32_t add_named(struct finder *finder, uint32_t head_idx, enum marey_kind kind,
-                          bool is_device)
+/* The group of a name and a kind that is not the name's first: found or made. */
+static uint32_t find_other(struct finder *finder, size_t name_idx, enum marey_kind kind,
+                           bool is_device)
 {
     struct marey_averages_work *work = finder->work;
-    const struct marey_group like = {
-        .name_id = head_idx == finder->n_heads - 1 ? MAREY_NONE : head_idx,
-        .kind = kind,
-        .is_device = is_device,
+    struct named *named = &finder->named[name_idx];
+    const struct marey_group_key key = {
+        .name_id = name_idx == finder->n_named - 1 ? MAREY_NONE : (uint32_t)name_idx,
         .shapes_id = MAREY_NONE,
         .stack_id = MAREY_NONE,
+        .kind = kind,
+        .is_device = is_device,
     };
+    for (uint32_t group = named->group; group != MAREY_NONE; group = finder->next[group])
+        if (work->keys[group].kind == kind && work->keys[group].is_device == is_device)
+            return group;
+
     void *next = finder->next;
     if (!marey__grow(&work->alloc, &next, &finder->next_capacity, work->n_groups + 1,
                      sizeof *finder->next))
         return MAREY_NONE;
     finder->next = next;
-
-    const uint32_t group = add_group(work, &like);
+    const uint32_t group = add_group(work, &key);
     if (group == MAREY_NONE)
         return MAREY_NONE;
-    finder->next[group] = finder->head[head_idx];
-    finder->head[head_idx] = group;
+    if (named->group == MAREY_NONE) {
+        finder->next[group] = MAREY_NONE;
+        *named = (struct named){group, form_of(kind, is_device)};
+    } else {
+        finder->next[group] = finder->next[named->group];
+        finder->next[named->group] = group;
+    }
     return group;
 }
 
 static inline uint32_t find_named(struct finder *finder, uint32_t name_id, enum marey_kind kind,
                                   bool is_device)
 {
-    const uint32_t head_idx = name_id == MAREY_NONE ? (uint32_t)(finder->n_heads - 1) : name_id;
-    const struct marey_group *groups = finder->work->groups;
+    const size_t name_idx = name_id == MAREY_NONE ? finder->n_named - 1 : name_id;
+    const struct named named = finder->named[name_idx];
 
-    for (uint32_t group = finder->head[head_idx]; group != MAREY_NONE; group = finder->next[group])
-        if (groups[group].kind == kind && groups[group].is_device == is_device)
-            return group;
-    return add_named(finder, head_idx, kind, is_device);
+    if (named.group != MAREY_NONE && named.form == form_of(kind, is_device))
+        return named.group;
+    return find_other(finder, name_idx, kind, is_device);
 }
 
 /* The group of (group, text), made if new. */
@@ -114,12 +138,12 @@ static uint32_t refine(struct marey_averages_work *work, struct marey_hashmap *m
         return MAREY_NONE;
 
     if (*place == MAREY_NONE) {
-        struct marey_group like = work->groups[group];
+        struct marey_group_key key = work->keys[group];
         if (is_stack)
-            like.stack_id = text_id;
+            key.stack_id = text_id;
         else
-            like.shapes_id = text_id;
-        *place = add_group(work, &like);
+            key.shapes_id = text_id;
+        *place = add_group(work, &key);
     }
     return *place;
 }
@@ -162,7 +186,7 @@ static bool group_thread(struct finder *finder, const struct marey_track *track)
     const bool python_is_shown = work->options.include_python;
 
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-        const enum marey_kind kind = work->kind_of[slices->cat_id[i]];
+        const enum marey_kind kind = (enum marey_kind)work->kind_of[slices->cat_id[i]];
         const enum role role = host_role[kind];
         uint32_t group;
 
@@ -189,8 +213,9 @@ static bool group_stream(struct finder *finder, const struct marey_track *track)
     struct marey_averages_work *work = finder->work;
 
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-        const enum marey_kind kind = work->kind_of[work->slices.cat_id[i]];
-        if (!marey_kind_is_device_operation(kind)) {
+        const uint8_t cat_id = work->slices.cat_id[i];
+        const enum marey_kind kind = (enum marey_kind)work->kind_of[cat_id];
+        if (!work->is_operation_of[cat_id]) {
             work->group_of[i] = MAREY_HIDDEN_REST;
             continue;
         }
@@ -226,14 +251,14 @@ static bool group_track(struct finder *finder, const struct marey_track *track)
 
 static bool finder_init(struct finder *finder, struct marey_averages_work *work)
 {
-    finder->n_heads = work->strings.n_trace + 1;
-    finder->head = marey__alloc(&work->alloc, finder->n_heads, sizeof *finder->head);
+    finder->n_named = work->strings.n_trace + 1;
+    finder->named = marey__alloc(&work->alloc, finder->n_named, sizeof *finder->named);
     work->group_of = marey__alloc(&work->alloc, work->slices.n, sizeof *work->group_of);
-    if (finder->head == NULL || work->group_of == NULL || !add_hidden_groups(work))
+    if (finder->named == NULL || work->group_of == NULL || !add_hidden_groups(work))
         return false;
 
-    for (size_t i = 0; i < finder->n_heads; i++)
-        finder->head[i] = MAREY_NONE;
+    for (size_t i = 0; i < finder->n_named; i++)
+        finder->named[i] = (struct named){MAREY_NONE, 0};
     return true;
 }
 
@@ -262,7 +287,7 @@ enum marey_status marey__averages_group(struct marey_averages_work *work)
 done:
     marey__key_texts_release(&finder.texts);
     marey__dealloc(&work->alloc, finder.next, finder.next_capacity, sizeof *finder.next);
-    marey__dealloc(&work->alloc, finder.head, finder.n_heads, sizeof *finder.head);
+    marey__dealloc(&work->alloc, finder.named, finder.n_named, sizeof *finder.named);
     marey__hashmap_release(&finder.refined_by_stack);
     marey__hashmap_release(&finder.refined_by_shapes);
     return status;

@@ -25,24 +25,30 @@ enum marey_hidden_group {
     MAREY_N_HIDDEN = 3
 };
 
-/* One row in the making. The first 64 bytes are all that the sweep touches. */
+/* What the sweep of a thread adds to: one cache line a group, apart from the rest. */
 struct marey_group {
     int64_t self_ns;
     int64_t total_ns;
+    int64_t nested_ns; /* durations of calls inside a call of the same group: not in total */
     int64_t min_ns;
     int64_t max_ns;
-    int64_t first_start_ns;
+    union {                    /* of the track being swept */
+        int64_t n_open;        /* slices of the group on the stack */
+        int64_t open_until_ns; /* end of its last outermost call */
+    };
+    uint32_t track_idx; /* the last one on which it was met */
     uint32_t first_slice;
     uint32_t n_calls;
     uint32_t n_timed;
-    uint32_t n_open; /* slices of the group on the stack of the sweep */
-    enum marey_kind kind;
-    bool is_device;
+};
 
+/* The rest of a row in the making. */
+struct marey_group_key {
     uint32_t name_id;
     uint32_t shapes_id;
     uint32_t stack_id;
-    int64_t nested_ns; /* durations of calls inside a call of the same group: not in total */
+    enum marey_kind kind;
+    bool is_device;
     int64_t device_self_ns;
     int64_t device_total_ns;
     uint64_t n_device_operations;
@@ -66,11 +72,14 @@ struct marey_averages_work {
     struct marey_slices slices;
     const struct marey_track *tracks;
     size_t n_tracks;
-    enum marey_kind kind_of[256]; /* by cat_id */
+    uint8_t kind_of[256];      /* enum marey_kind by cat_id */
+    bool is_operation_of[256]; /* a device operation, by cat_id */
 
-    struct marey_group *groups;
+    struct marey_group *groups;   /* [n_groups] */
+    struct marey_group_key *keys; /* [n_groups] */
     size_t n_groups;
     size_t groups_capacity;
+    size_t keys_capacity;
     uint32_t *group_of; /* [slices.n] by slice */
 
     /* Device time of a slice and of all that lies inside it; NULL if the trace has no
@@ -119,6 +128,41 @@ static inline bool marey__is_inclusive(enum marey_kind kind)
 {
     return kind == MAREY_KIND_OP || kind == MAREY_KIND_OTHER || kind == MAREY_KIND_ANNOTATION ||
            kind == MAREY_KIND_PYTHON;
+}
+
+static inline void marey__group_clear(struct marey_group *group)
+{
+    *group = (struct marey_group){
+        .min_ns = INT64_MAX,
+        .max_ns = INT64_MIN,
+        .track_idx = MAREY_NONE,
+        .first_slice = MAREY_NONE,
+    };
+}
+
+/* Counts a call; tracks and the slices of each are met in ascending order.
+ * True if it is the group's first on this track. */
+static inline bool marey__count_call(struct marey_group *group, const struct marey_slices *slices,
+                                     uint32_t slice_idx, uint32_t track_idx)
+{
+    group->n_calls++;
+    if (group->track_idx == track_idx)
+        return false;
+    group->track_idx = track_idx;
+    if (group->first_slice == MAREY_NONE ||
+        slices->start_ns[slice_idx] < slices->start_ns[group->first_slice])
+        group->first_slice = slice_idx;
+    return true;
+}
+
+/* Counts a known duration, but for the sums of which it is a part. */
+static inline void marey__count_time(struct marey_group *group, int64_t dur_ns)
+{
+    group->n_timed++;
+    if (dur_ns < group->min_ns)
+        group->min_ns = dur_ns;
+    if (dur_ns > group->max_ns)
+        group->max_ns = dur_ns;
 }
 
 /* Fills group_of: host slices by the options, device operations by name and kind.

@@ -138,29 +138,29 @@ void marey__select_ranks(int64_t *values, size_t n, const struct marey_rank *ran
 
 /* ---- all groups -------------------------------------------------------------- */
 
+/* Groups that are no rows or have one call only, which is its own percentile. */
+#define NO_RUN MAREY_NONE
+
 struct ranking {
     struct marey_averages_work *work;
     int64_t *values;  /* [n] durations by group */
-    size_t *place;    /* [n_groups + 1] where a group's run begins, then where it ends */
+    uint32_t *place;  /* [n_groups] where a run begins, then where it ends; NO_RUN */
     int64_t *scratch; /* [longest run] */
     size_t n_scratch;
     size_t n;
     uint32_t *bins; /* [N_BINS] */
 };
 
-/* A single call needs no run: it is its own percentile. */
-static bool needs_run(const struct marey_group *group, size_t group_idx)
-{
-    return group_idx >= MAREY_N_HIDDEN && group->n_timed > 1;
-}
-
 static void place_runs(struct ranking *ranking)
 {
     const struct marey_averages_work *work = ranking->work;
 
     for (size_t g = 0; g < work->n_groups; g++) {
-        const size_t n = needs_run(&work->groups[g], g) ? work->groups[g].n_timed : 0;
-        ranking->place[g] = ranking->n;
+        const uint32_t n = work->groups[g].n_timed;
+        ranking->place[g] = NO_RUN;
+        if (g < MAREY_N_HIDDEN || n < 2)
+            continue;
+        ranking->place[g] = (uint32_t)ranking->n;
         ranking->n += n;
         if (n > ranking->n_scratch)
             ranking->n_scratch = n;
@@ -171,11 +171,11 @@ static void scatter(struct ranking *ranking)
 {
     const struct marey_averages_work *work = ranking->work;
     const int64_t *dur_ns = work->slices.dur_ns;
-    size_t *place = ranking->place;
+    uint32_t *place = ranking->place;
 
     for (size_t i = 0; i < work->slices.n; i++) {
         const uint32_t g = work->group_of[i];
-        if (dur_ns[i] != MAREY_UNKNOWN && needs_run(&work->groups[g], g))
+        if (place[g] != NO_RUN && dur_ns[i] != MAREY_UNKNOWN)
             ranking->values[place[g]++] = dur_ns[i];
     }
 }
@@ -183,20 +183,21 @@ static void scatter(struct ranking *ranking)
 static void rank_group(struct ranking *ranking, size_t group_idx)
 {
     static const struct marey_rank ranks[] = {{1, 2}, {99, 100}};
-    struct marey_group *group = &ranking->work->groups[group_idx];
+    const struct marey_group *group = &ranking->work->groups[group_idx];
+    struct marey_group_key *key = &ranking->work->keys[group_idx];
 
     if (group->n_timed == 0)
         return;
     if (group->n_timed == 1) {
-        group->p50_ns = group->min_ns;
-        group->p99_ns = group->min_ns;
+        key->p50_ns = group->min_ns;
+        key->p99_ns = group->min_ns;
         return;
     }
     int64_t result[2];
     int64_t *values = ranking->values + (ranking->place[group_idx] - group->n_timed);
     marey__select_ranks(values, group->n_timed, ranks, 2, result, ranking->scratch, ranking->bins);
-    group->p50_ns = result[0];
-    group->p99_ns = result[1];
+    key->p50_ns = result[0];
+    key->p99_ns = result[1];
 }
 
 enum marey_status marey__averages_rank(struct marey_averages_work *work)

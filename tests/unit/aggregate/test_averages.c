@@ -509,6 +509,32 @@ static void averages_say_unknown_where_a_sum_overflows(void **state)
     finish(averages, trace);
 }
 
+/* Longer than the plain sums are made for, and still exact: with a crossing and without,
+ * in either order of threads, and between starts that lie far apart. */
+static void averages_add_up_very_long_times(void **state)
+{
+    (void)state;
+    const int64_t year = INT64_C(31557600000000000);
+    for (int form = 0; form < 4; form++) {
+        struct make_trace make;
+        make_trace_begin(&make, NULL);
+        make_thread(&make, "1", form % 2 == 0 ? "1" : "2");
+        make_slice(&make, "cpu_op", "a", 0, 100 * year);
+        make_slice(&make, "cpu_op", "b", year, 90 * year);
+        make_slice(&make, "cpu_op", "a", 2 * year, form < 2 ? 80 * year : 95 * year);
+        make_thread(&make, "1", form % 2 == 0 ? "2" : "1");
+        make_slice(&make, "cpu_op", "a", -100 * year, -100 * year + 7);
+        make_slice(&make, "cpu_op", "a", 100 * year, 100 * year + 9);
+        struct marey_trace *trace = make_trace_end(&make);
+        struct marey_averages *averages = average(trace, by_name);
+        const int64_t b_self = form < 2 ? 11 * year : year;
+        expect_op(averages, "a", 4, 100 * year + 16, 100 * year + 16 - b_self);
+        expect_op(averages, "b", 1, 89 * year, b_self);
+        EXPECT_I64(marey_averages_totals(averages).host_self_ns, 100 * year + 16);
+        finish(averages, trace);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -535,6 +561,7 @@ int main(void)
         cmocka_unit_test(averages_know_their_first_slice),
         cmocka_unit_test(averages_of_nothing_are_empty),
         cmocka_unit_test(averages_say_unknown_where_a_sum_overflows),
+        cmocka_unit_test(averages_add_up_very_long_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

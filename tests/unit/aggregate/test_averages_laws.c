@@ -37,21 +37,27 @@ static const char *const call_names[] = {"cudaLaunchKernel", "cuLaunchKernel", "
 static const char *const device_categories[] = {"kernel", "gpu_memcpy", "gpu_memset"};
 static const char *const device_names[] = {"k1", "k2", "a"};
 
-static void draw_times(uint64_t *seed, struct record *record)
+/* Any times, or such that never cross: lengths are powers of two, starts multiples of the
+ * length. */
+static void draw_times(uint64_t *seed, struct record *record, bool is_nested)
 {
     const uint64_t form = make_random_below(seed, 12);
     record->start_ns = (int64_t)make_random_below(seed, LENGTH);
     record->dur_ns = (int64_t)make_random_below(seed, form < 6 ? 10 : LENGTH);
+    if (is_nested) {
+        record->dur_ns = INT64_C(1) << make_random_below(seed, 7);
+        record->start_ns -= record->start_ns % record->dur_ns;
+    }
     if (form == 11)
         record->dur_ns = 0;
     if (form == 10 && make_random_below(seed, 2) == 0)
         record->dur_ns = MAREY_UNKNOWN;
 }
 
-static void draw(uint64_t *seed, struct record *record)
+static void draw(uint64_t *seed, struct record *record, bool is_nested)
 {
     *record = (struct record){.rank = (uint32_t)make_random_below(seed, 2)};
-    draw_times(seed, record);
+    draw_times(seed, record, is_nested);
     record->correlation = make_random_below(seed, 9);
     if (make_random_below(seed, 4) == 0) {
         record->lane = N_THREADS + (uint32_t)make_random_below(seed, N_STREAMS);
@@ -222,6 +228,7 @@ static void check_row(const struct reference *ref, const struct marey_average *r
     size_t n = 0;
     int64_t self = 0;
     int64_t total = 0;
+    int64_t sum = 0;
     int64_t owned = 0;
     const bool is_device = marey_kind_is_device_operation(row->kind);
 
@@ -234,6 +241,7 @@ static void check_row(const struct reference *ref, const struct marey_average *r
         if (ref->s.dur_ns[i] == MAREY_UNKNOWN)
             continue;
         times[n++] = ref->s.dur_ns[i];
+        sum += ref->s.dur_ns[i];
         self += is_device ? ref->s.dur_ns[i] : ref->self_ns[i];
         total += has_ancestor_of_row(ref, row, i) ? 0 : ref->s.dur_ns[i];
     }
@@ -242,6 +250,7 @@ static void check_row(const struct reference *ref, const struct marey_average *r
     EXPECT_U64(row->n_timed, n);
     EXPECT_I64(row->self_ns, n == 0 ? MAREY_UNKNOWN : self);
     EXPECT_I64(row->total_ns, n == 0 ? MAREY_UNKNOWN : total);
+    EXPECT_I64(row->sum_ns, n == 0 ? MAREY_UNKNOWN : sum);
     EXPECT_I64(row->min_ns, n == 0 ? MAREY_UNKNOWN : times[0]);
     EXPECT_I64(row->max_ns, n == 0 ? MAREY_UNKNOWN : times[n - 1]);
     EXPECT_I64(row->p50_ns, n == 0 ? MAREY_UNKNOWN : times[(n + 1) / 2 - 1]);
@@ -307,8 +316,9 @@ static void check_totals(const struct reference *ref, const struct marey_average
 static size_t draw_all(uint64_t *seed, struct record *records, uint32_t *place)
 {
     const size_t n = 1 + make_random_below(seed, MOST_RECORDS - 1);
+    const bool is_nested = make_random_below(seed, 2) == 0;
     for (size_t i = 0; i < n; i++) {
-        draw(seed, &records[i]);
+        draw(seed, &records[i], is_nested);
         place[i] = (uint32_t)i;
     }
     return n;
@@ -397,6 +407,7 @@ static void expect_same_row(const struct marey_averages *x, const struct marey_a
     EXPECT_U64(a->n_timed, b->n_timed);
     EXPECT_I64(a->self_ns, b->self_ns);
     EXPECT_I64(a->total_ns, b->total_ns);
+    EXPECT_I64(a->sum_ns, b->sum_ns);
     EXPECT_I64(a->min_ns, b->min_ns);
     EXPECT_I64(a->max_ns, b->max_ns);
     EXPECT_I64(a->p50_ns, b->p50_ns);
