@@ -14,8 +14,9 @@ static struct marey_trace *make_with_args(struct made_provider *provider)
     make.provider = provider;
     make_thread(&make, "1", "1");
     make_slice(&make, "cpu_op", "late", 100, 110);
-    make_args(&make, "{\"External id\": 7, \"Input Dims\": [[2, 3], []], \"Call stack\": "
-                     "\"a.py(1): f;b\\\"c\\\"\", \"Sequence number\": \"12\", \"other\": {\"x\": [1]}}");
+    make_args(&make,
+              "{\"External id\": 7, \"Input Dims\": [[2, 3], []], \"Call stack\": "
+              "\"a.py(1): f;b\\\"c\\\"\", \"Sequence number\": \"12\", \"other\": {\"x\": [1]}}");
     make_slice(&make, "cpu_op", "early", 0, 10);
     make_args(&make, "{\"external id\": -1, \"Input Dims\": [[2, 3], []], \"finished\": false}");
     make_slice(&make, "cpu_op", "bare", 20, 30);
@@ -50,11 +51,9 @@ static void args_become_columns(void **state)
     (void)state;
     struct made_provider provider = {0};
     struct marey_trace *trace = make_with_args(&provider);
-    const uint64_t bits = MAREY_ARG_BIT(MAREY_ARG_EXTERNAL_ID) |
-                          MAREY_ARG_BIT(MAREY_ARG_SEQUENCE) | MAREY_ARG_BIT(MAREY_ARG_FINISHED) |
-                          MAREY_ARG_BIT(MAREY_ARG_EVENT_IDX) |
-                          MAREY_ARG_BIT(MAREY_ARG_INPUT_DIMS) |
-                          MAREY_ARG_BIT(MAREY_ARG_CALL_STACK);
+    const uint64_t bits = MAREY_ARG_BIT(MAREY_ARG_EXTERNAL_ID) | MAREY_ARG_BIT(MAREY_ARG_SEQUENCE) |
+                          MAREY_ARG_BIT(MAREY_ARG_FINISHED) | MAREY_ARG_BIT(MAREY_ARG_EVENT_IDX) |
+                          MAREY_ARG_BIT(MAREY_ARG_INPUT_DIMS) | MAREY_ARG_BIT(MAREY_ARG_CALL_STACK);
     EXPECT_TRUE(marey_trace_arg_ints(trace, MAREY_ARG_EXTERNAL_ID) == NULL);
     EXPECT_STATUS(marey_trace_decode_args(trace, bits, NULL), MAREY_OK);
     EXPECT_U64(provider.n_walks, 1);
@@ -156,8 +155,7 @@ static void args_that_cannot_be_read_leave_no_column(void **state)
     provider.status = MAREY_OK;
     EXPECT_STATUS(marey_trace_decode_args(trace, id, NULL), MAREY_OK);
     EXPECT_I64(int_of(trace, MAREY_ARG_EXTERNAL_ID, "late", 100), 7);
-    EXPECT_STATUS(marey_trace_decode_args(trace, MAREY_ARG_BIT(MAREY_N_ARGS), NULL),
-                  MAREY_INVALID);
+    EXPECT_STATUS(marey_trace_decode_args(trace, MAREY_ARG_BIT(MAREY_N_ARGS), NULL), MAREY_INVALID);
     marey_trace_free(trace);
 }
 

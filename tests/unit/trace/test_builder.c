@@ -58,8 +58,7 @@ static void pairs_become_slices(void **state)
     expect_slice(trace, "x", 1, 4);
     expect_parent(trace, "b", 1, "a", 0);
     expect_parent(trace, "x", 1, NULL, 0);
-    EXPECT_U64(marey_trace_slices(trace).flags[made_slice(trace, "a", 0)],
-               MAREY_SLICE_FROM_BEGIN);
+    EXPECT_U64(marey_trace_slices(trace).flags[made_slice(trace, "a", 0)], MAREY_SLICE_FROM_BEGIN);
     EXPECT_U64(ledger_count(trace, "name_mismatch"), 0);
     marey_trace_free(trace);
 }
@@ -451,16 +450,25 @@ static void categories_mean_kinds(void **state)
         const char *text;
         enum marey_kind kind;
     } cases[] = {
-        {"cpu_op", MAREY_KIND_OP},         {"Operator", MAREY_KIND_OP},
-        {"Kernel", MAREY_KIND_KERNEL},     {"gpu_memcpy", MAREY_KIND_MEMCPY},
-        {"Memcpy", MAREY_KIND_MEMCPY},     {"Memset", MAREY_KIND_MEMSET},
-        {"cuda_runtime", MAREY_KIND_RUNTIME}, {"Runtime", MAREY_KIND_RUNTIME},
-        {"cuda_driver", MAREY_KIND_DRIVER},   {"user_annotation", MAREY_KIND_ANNOTATION},
+        {"cpu_op", MAREY_KIND_OP},
+        {"Operator", MAREY_KIND_OP},
+        {"Kernel", MAREY_KIND_KERNEL},
+        {"gpu_memcpy", MAREY_KIND_MEMCPY},
+        {"Memcpy", MAREY_KIND_MEMCPY},
+        {"Memset", MAREY_KIND_MEMSET},
+        {"cuda_runtime", MAREY_KIND_RUNTIME},
+        {"Runtime", MAREY_KIND_RUNTIME},
+        {"cuda_driver", MAREY_KIND_DRIVER},
+        {"user_annotation", MAREY_KIND_ANNOTATION},
         {"gpu_user_annotation", MAREY_KIND_DEVICE_ANNOTATION},
-        {"python_function", MAREY_KIND_PYTHON}, {"overhead", MAREY_KIND_OVERHEAD},
-        {"Trace", MAREY_KIND_WINDOW},      {"cuda_sync", MAREY_KIND_SYNC},
-        {"cpu_instant_event", MAREY_KIND_MEMORY}, {"ac2g", MAREY_KIND_FLOW},
-        {"what is this", MAREY_KIND_OTHER}, {"", MAREY_KIND_OTHER},
+        {"python_function", MAREY_KIND_PYTHON},
+        {"overhead", MAREY_KIND_OVERHEAD},
+        {"Trace", MAREY_KIND_WINDOW},
+        {"cuda_sync", MAREY_KIND_SYNC},
+        {"cpu_instant_event", MAREY_KIND_MEMORY},
+        {"ac2g", MAREY_KIND_FLOW},
+        {"what is this", MAREY_KIND_OTHER},
+        {"", MAREY_KIND_OTHER},
     };
     const struct marey_alloc alloc = marey__alloc_default();
     struct marey_builder *builder = marey__builder_new(&alloc);
@@ -545,9 +553,9 @@ static void points_are_ordered_by_track_time_name(void **state)
         if (instants.track_idx[i - 1] == instants.track_idx[i]) {
             EXPECT_TRUE(instants.ts_ns[i - 1] <= instants.ts_ns[i]);
             if (instants.ts_ns[i - 1] == instants.ts_ns[i])
-                EXPECT_TRUE(marey__str_compare(
-                                marey_trace_string(trace, instants.name_id[i - 1]),
-                                marey_trace_string(trace, instants.name_id[i])) <= 0);
+                EXPECT_TRUE(marey__str_compare(marey_trace_string(trace, instants.name_id[i - 1]),
+                                               marey_trace_string(trace, instants.name_id[i])) <=
+                            0);
             EXPECT_TRUE(flows.ts_ns[i - 1] <= flows.ts_ns[i]);
         }
         EXPECT_U64(counters.offset[i], instants.offset[i]);
