@@ -56,7 +56,7 @@ static size_t replay_folder(const char *folder, size_t number)
     struct dirent **entries = NULL;
     const int n = scandir(folder, &entries, NULL, alphasort);
     for (int i = 0; i < n; i++) {
-        char path[4096];
+        char path[2048];
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         if (entries[i]->d_name[0] != '.')
             check(replay_file(path), ++number, entries[i]->d_name);
