@@ -47,25 +47,23 @@ static void instants_and_counters_are_points(void **state)
 static void flows_keep_ids_of_any_form(void **state)
 {
     (void)state;
-    struct
-        marey_trace
-            *
-                trace =
-                    read_text(
-                        LIST(
-                            AT("s", "\"ts\":1,\"id\":5") "," AT("f", "\"ts\":2,\"id\":5,\"bp\":"
-                                                                     "\"e\"") "," AT("t", "\"ts\":"
-                                                                                          "3,"
-                                                                                          "\"id\":"
-                                                                                          "\"0x10"
-                                                                                          "\"") "," AT(
-                                "f", "\"ts\":4,\"id\":\"0x10\"") "," AT("f", "\"ts\":5,\"id\":"
-                                                                             "\"0x11\"") "," AT("s",
-                                                                                                "\""
-                                                                                                "ts"
-                                                                                                "\""
-                                                                                                ":"
-                                                                                                "6")));
+    struct marey_trace *trace = read_text(LIST(AT("s", "\"ts\":1,\"id\":5") "," AT(
+        "f",
+        "\"ts\":2,\"id\":5,\"bp\":"
+        "\"e\"") "," AT("t",
+                        "\"ts\":"
+                        "3,"
+                        "\"id\":"
+                        "\"0x10"
+                        "\"") "," AT("f",
+                                     "\"ts\":4,\"id\":\"0x10\"") "," AT("f",
+                                                                        "\"ts\":5,\"id\":"
+                                                                        "\"0x11\"") "," AT("s",
+                                                                                           "\""
+                                                                                           "ts"
+                                                                                           "\""
+                                                                                           ":"
+                                                                                           "6")));
     const struct marey_flows flows = marey_trace_flows(trace);
     EXPECT_U64(flows.n, 5);
     EXPECT_U64(flows.id[0], 5);
@@ -80,29 +78,30 @@ static void flows_keep_ids_of_any_form(void **state)
 static void asynchronous_spans_pair_by_id(void **state)
 {
     (void)state;
-    struct marey_trace *trace =
-        read_text(
-            LIST(AT("b", "\"ts\":0,\"id\":1") "," AT("b", "\"ts\":5,\"id\":2") "," AT("e", "\"ts\":"
-                                                                                           "10,"
-                                                                                           "\"id\":"
-                                                                                           "1") "," AT(
-                "e",
-                "\"ts\":15,\"id\":2") "," AT("S",
-                                             "\"ts\":20,\"id\":\"x\"") "," AT("F",
-                                                                              "\"ts\":22,\"id\":"
-                                                                              "\"x\"") "," AT("b",
-                                                                                              "\"ts"
-                                                                                              "\":"
-                                                                                              "30,"
-                                                                                              "\"id"
-                                                                                              "\":"
-                                                                                              "1,"
-                                                                                              "\"sc"
-                                                                                              "ope"
-                                                                                              "\":"
-                                                                                              "\"s"
-                                                                                              "\"") "," AT("b",
-                                                                                                           "\"ts\":31,\"id2\":{\"local\":1}")));
+    struct marey_trace *trace = read_text(LIST(AT("b", "\"ts\":0,\"id\":1") "," AT("b", "\"ts\":5,"
+                                                                                        "\"id\":2") "," AT(
+        "e",
+        "\"ts\":"
+        "10,"
+        "\"id\":"
+        "1") "," AT("e",
+                    "\"ts\":15,\"id\":2") "," AT("S",
+                                                 "\"ts\":20,\"id\":\"x\"") "," AT("F",
+                                                                                  "\"ts\":22,"
+                                                                                  "\"id\":"
+                                                                                  "\"x\"") "," AT("b",
+                                                                                                  "\"ts"
+                                                                                                  "\":"
+                                                                                                  "30,"
+                                                                                                  "\"id"
+                                                                                                  "\":"
+                                                                                                  "1,"
+                                                                                                  "\"sc"
+                                                                                                  "ope"
+                                                                                                  "\":"
+                                                                                                  "\"s"
+                                                                                                  "\"") "," AT("b",
+                                                                                                               "\"ts\":31,\"id2\":{\"local\":1}")));
     size_t n = 0;
     const struct marey_async_span *span = marey_trace_async_spans(trace, &n);
     EXPECT_U64(n, 5);
@@ -144,20 +143,20 @@ static void phases_that_are_not_held_are_counted(void **state)
 {
     (void)state;
     struct marey_trace *trace =
-        read_text(LIST(
-            AT("O", "\"ts\":1") "," AT("N", "\"ts\":1") "," AT("P", "\"ts\":1") "," AT("T", "\"ts\""
-                                                                                            ":1,"
-                                                                                            "\"id\""
-                                                                                            ":1") "," AT(
-                "v",
-                "\"ts\":1") "," AT("R",
-                                   "\"ts\":1") "," AT("Q",
-                                                      "\"ts\":1") "," AT("",
-                                                                         "\"ts\":1") "," AT("XX",
-                                                                                            "\"ts\""
-                                                                                            ":1") "," X("a",
-                                                                                                        "1",
-                                                                                                        "1")));
+        read_text(LIST(AT("O", "\"ts\":1") "," AT("N", "\"ts\":1") "," AT("P", "\"ts\":1") "," AT(
+            "T",
+            "\"ts\""
+            ":1,"
+            "\"id\""
+            ":1") "," AT("v",
+                         "\"ts\":1") "," AT("R",
+                                            "\"ts\":1") "," AT("Q",
+                                                               "\"ts\":1") "," AT("",
+                                                                                  "\"ts\":1") "," AT("XX",
+                                                                                                     "\"ts\""
+                                                                                                     ":1") "," X("a",
+                                                                                                                 "1",
+                                                                                                                 "1")));
     EXPECT_U64(count_of(trace, "other_phase"), 6);
     EXPECT_U64(count_of(trace, "unknown_ph"), 3);
     EXPECT_U64(marey_trace_slices(trace).n, 1);
