@@ -103,14 +103,38 @@ static bool sweep_track(struct sweep *sweep, const struct marey_trace *trace, si
     return true;
 }
 
+/* Where parents are known and none is outlived, a slice's self time is its duration less
+ * those of its children: no stack, and no branch on how deep the next slice lies. Values
+ * on the way may leave 64 bits, so they are added without sign; the last one is right. */
+static void subtract_children(const struct marey_trace *trace, const struct marey_track *track,
+                              int64_t *self_ns)
+{
+    const struct marey_slice_columns *slices = &trace->slices;
+    const uint32_t to = track->first_slice + track->n_slices;
+    for (uint32_t i = track->first_slice; i < to; i++) {
+        const int64_t dur = slices->dur_ns[i] < 0 ? 0 : slices->dur_ns[i];
+        const uint32_t parent = slices->parent_idx[i];
+        self_ns[i] = dur;
+        if (parent != MAREY_NONE)
+            self_ns[parent] = (int64_t)((uint64_t)self_ns[parent] - (uint64_t)dur);
+    }
+}
+
 bool marey__nest(const struct marey_trace *trace, uint32_t *parent_idx, int64_t *self_ns,
                  struct marey_track *tracks, uint8_t *flags)
 {
     struct sweep sweep = {.alloc = trace->alloc, .self_ns = self_ns};
     const struct outputs out = {parent_idx, flags, tracks};
     bool is_done = true;
-    for (size_t i = 0; i < trace->tracks.n && is_done; i++)
-        is_done = sweep_track(&sweep, trace, i, &out);
+    for (size_t i = 0; i < trace->tracks.n && is_done; i++) {
+        const struct marey_track *track = &trace->tracks.at[i];
+        const bool is_nested = parent_idx == NULL && self_ns != NULL &&
+                               track->kind == MAREY_TRACK_THREAD && track->n_crossings == 0;
+        if (is_nested)
+            subtract_children(trace, track, self_ns);
+        else
+            is_done = sweep_track(&sweep, trace, i, &out);
+    }
     marey__dealloc(&sweep.alloc, sweep.stack, sweep.capacity, sizeof *sweep.stack);
     return is_done;
 }

@@ -168,9 +168,12 @@ static const char *const categories[] = {
 static const char *const names[] = {"a", "b", "c"};
 static const char *const threads[] = {"1", "2"};
 
+/* Any intervals, or such that never cross: lengths are powers of two, starts multiples of
+ * the length. */
 static size_t draw(uint64_t *seed, struct interval *list)
 {
     const size_t n = 1 + make_random_below(seed, MOST - 1);
+    const bool is_nested = make_random_below(seed, 2) == 0;
     const uint64_t longest = make_random_below(seed, 2) == 0 ? 8 : LENGTH;
     for (size_t i = 0; i < n; i++) {
         list[i] = (struct interval){
@@ -180,8 +183,12 @@ static size_t draw(uint64_t *seed, struct interval *list)
             .name = (uint32_t)make_random_below(seed, 3),
             .thread = (uint32_t)make_random_below(seed, 2),
         };
+        if (is_nested) {
+            list[i].dur_ns = INT64_C(1) << make_random_below(seed, 7);
+            list[i].start_ns -= list[i].start_ns % list[i].dur_ns;
+        }
         if (make_random_below(seed, 20) == 0)
-            list[i].dur_ns = MAREY_UNKNOWN;
+            list[i].dur_ns = make_random_below(seed, 2) == 0 ? MAREY_UNKNOWN : 0;
     }
     return n;
 }
