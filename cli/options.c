@@ -3,6 +3,7 @@
  */
 #include "options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -122,6 +123,7 @@ static bool take_value(const struct command *command, const struct option *optio
     void *field = (char *)settings + option->offset;
     const bool yes = true;
 
+    assert(value != NULL || option->type == OPTION_FLAG);
     switch (option->type) {
     case OPTION_FLAG:
         memcpy(field, &yes, sizeof yes);

@@ -49,7 +49,10 @@ def variants(trace: Path, numbers: random.Random, n: int) -> Iterator[tuple[str,
     """Names and bytes of damaged files."""
     raw = trace.read_bytes()
     is_gzip = raw[:2] == b"\x1f\x8b"
-    text = gzip.decompress(raw) if is_gzip else raw
+    try:
+        text = gzip.decompress(raw) if is_gzip else raw
+    except EOFError:  # damaged already
+        text = raw
     for i in range(n):
         yield f"{i}.json", damaged(text, numbers)
         if is_gzip and i % 4 == 0:

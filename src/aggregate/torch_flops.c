@@ -175,9 +175,9 @@ static const struct {
 
 uint8_t marey__torch_flops_formula(struct marey_str name)
 {
-    for (uint8_t i = 1; i < sizeof formula_table / sizeof formula_table[0]; i++)
+    for (size_t i = 1; i < sizeof formula_table / sizeof formula_table[0]; i++)
         if (marey__str_is_c(name, formula_table[i].name))
-            return i;
+            return (uint8_t)i;
     return 0;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "base/json.h"
 
+#include "base/error.h"
+
 #include <stdlib.h>
 
 struct marey_json marey__json(struct marey_str text)
@@ -182,6 +184,7 @@ bool marey__json_double(struct marey_json *json, double *value)
     char copy[64];
     if (raw.len >= sizeof copy || !is_decimal(raw))
         return false;
+    MAREY_ASSERT(raw.ptr != NULL); /* a decimal has a digit */
     memcpy(copy, raw.ptr, raw.len);
     copy[raw.len] = '\0';
     char *stop = NULL;

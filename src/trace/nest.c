@@ -58,6 +58,7 @@ static bool push(struct sweep *sweep, uint32_t idx, int64_t end_ns)
             return false;
         sweep->stack = stack;
     }
+    MAREY_ASSERT(sweep->stack != NULL);
     sweep->stack[sweep->depth++] = (struct open_slice){end_ns, idx};
     return true;
 }
