@@ -7,15 +7,20 @@
  * around that call. External ids, flows and overhead records decide nothing.
  */
 #include "base/error.h"
+#include "base/hashmap.h"
 #include "base/sort.h"
 #include "base/str.h"
 #include "trace/model.h"
+
+#define N_FREE_STEPS 64
+#define OWNED_BY_NOBODY (MAREY_NONE - 1)
 
 struct launch {
     uint64_t correlation;
     int64_t start_ns;
     uint32_t slice_idx;
     uint32_t source_idx;
+    uint32_t owner_idx;
     bool has_operation;
 };
 
@@ -24,8 +29,9 @@ struct owner_work {
     struct launch *launches; /* [n] by source, correlation, start once they are all there */
     size_t n;
     size_t capacity;
-    size_t hint;             /* where the last search ended */
-    uint8_t *is_launch_name; /* by name id: 0 not asked yet, 1 no, 2 yes */
+    size_t hint;                    /* where the last search ended */
+    struct marey_hashmap far_owner; /* of slices that long climbs have passed */
+    uint8_t *is_launch_name;        /* by name id: 0 not asked yet, 1 no, 2 yes */
     size_t n_names;
 };
 
@@ -229,19 +235,79 @@ static struct launch *find_launch(struct owner_work *work, uint32_t source_idx,
     return after != NULL && is_same_key(after, source_idx, correlation) ? after : NULL;
 }
 
-/* Innermost op around the call, else innermost annotation, else the call. */
-static uint32_t owner_of(const struct marey_trace *trace, uint32_t launch_idx)
+static bool is_op(const struct marey_trace *trace, uint32_t slice_idx)
 {
-    uint32_t annotation = MAREY_NONE;
-    uint32_t up = trace->slices.parent_idx[launch_idx];
-    for (; up != MAREY_NONE; up = trace->slices.parent_idx[up]) {
-        const enum marey_kind kind = marey_trace_slice_kind(trace, up);
-        if (kind == MAREY_KIND_OP || kind == MAREY_KIND_OTHER)
-            return up;
-        if (kind == MAREY_KIND_ANNOTATION && annotation == MAREY_NONE)
-            annotation = up;
+    const enum marey_kind kind = marey_trace_slice_kind(trace, slice_idx);
+    return kind == MAREY_KIND_OP || kind == MAREY_KIND_OTHER;
+}
+
+/* What a climb from one slice upwards has met. */
+struct climb {
+    uint32_t op;         /* the innermost, where the climb ends */
+    uint32_t annotation; /* the innermost */
+};
+
+static void meet(const struct marey_trace *trace, struct climb *climb, uint32_t slice_idx)
+{
+    if (is_op(trace, slice_idx))
+        climb->op = slice_idx;
+    else if (marey_trace_slice_kind(trace, slice_idx) == MAREY_KIND_ANNOTATION &&
+             climb->annotation == MAREY_NONE)
+        climb->annotation = slice_idx;
+}
+
+static uint32_t result_of(const struct climb *climb)
+{
+    return climb->op != MAREY_NONE ? climb->op : climb->annotation;
+}
+
+/* Innermost op at or above a slice, else innermost annotation, else MAREY_NONE. A few steps
+ * lead there; from the N_FREE_STEPS-th on what lies above is remembered and asked for, so
+ * that a deep chain is not climbed again for each launch in it. False without memory. */
+static bool find_owner(struct owner_work *work, uint32_t from, uint32_t *owner)
+{
+    const struct marey_trace *trace = work->trace;
+    struct climb near = {MAREY_NONE, MAREY_NONE};
+    struct climb far = {MAREY_NONE, MAREY_NONE}; /* from far_idx on */
+    uint32_t far_idx = MAREY_NONE;
+    uint32_t n_steps = 0;
+
+    for (uint32_t up = from; up != MAREY_NONE && near.op == MAREY_NONE;
+         up = trace->slices.parent_idx[up]) {
+        uint32_t met = up;
+        if (++n_steps > N_FREE_STEPS) {
+            const uint32_t known = marey__hashmap_get(&work->far_owner, up);
+            far_idx = far_idx == MAREY_NONE ? up : far_idx;
+            if (known == OWNED_BY_NOBODY)
+                break;
+            met = known != MAREY_NONE ? known : up;
+        }
+        meet(trace, &near, met);
+        if (far_idx != MAREY_NONE)
+            meet(trace, &far, met);
+        if (met != up)
+            break;
     }
-    return annotation != MAREY_NONE ? annotation : launch_idx;
+    *owner = result_of(&near);
+    if (far_idx == MAREY_NONE)
+        return true;
+    uint32_t *place = marey__hashmap_put(&work->far_owner, far_idx);
+    if (place != NULL)
+        *place = result_of(&far) != MAREY_NONE ? result_of(&far) : OWNED_BY_NOBODY;
+    return place != NULL;
+}
+
+static bool own_launches(struct owner_work *work)
+{
+    for (size_t i = 0; i < work->n; i++) {
+        struct launch *launch = &work->launches[i];
+        const uint32_t around = work->trace->slices.parent_idx[launch->slice_idx];
+        if (!find_owner(work, around, &launch->owner_idx))
+            return false;
+        if (launch->owner_idx == MAREY_NONE)
+            launch->owner_idx = launch->slice_idx;
+    }
+    return true;
 }
 
 static void assign(struct owner_work *work, size_t link, uint32_t source_idx)
@@ -254,7 +320,7 @@ static void assign(struct owner_work *work, size_t link, uint32_t source_idx)
         return;
     launch->has_operation = true;
     trace->launch_idx[link] = launch->slice_idx;
-    trace->owner_idx[link] = owner_of(trace, launch->slice_idx);
+    trace->owner_idx[link] = launch->owner_idx;
     if (start < launch->start_ns) {
         trace->owners.n_before_launch++;
         marey__account_note(&trace->account, MAREY_REASON_KERNEL_BEFORE_LAUNCH,
@@ -332,9 +398,10 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
     struct owner_work work = {.trace = trace, .n_names = trace->strings.n};
     uint32_t *launch_idx = marey__alloc(alloc, n, sizeof *launch_idx);
     uint32_t *owner_idx = marey__alloc(alloc, n, sizeof *owner_idx);
+    marey__hashmap_init(&work.far_owner, alloc);
     work.is_launch_name = marey__alloc_zero(alloc, work.n_names, 1);
     if (launch_idx == NULL || owner_idx == NULL || work.is_launch_name == NULL ||
-        !collect_launches(&work)) {
+        !collect_launches(&work) || !own_launches(&work)) {
         status = marey__fail_nomem(err);
         goto done;
     }
@@ -353,6 +420,7 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
     trace->has_owners = true;
 
 done:
+    marey__hashmap_release(&work.far_owner);
     marey__dealloc(alloc, work.launches, work.capacity, sizeof *work.launches);
     marey__dealloc(alloc, work.is_launch_name, work.n_names, 1);
     marey__dealloc(alloc, owner_idx, n, sizeof *owner_idx);
