@@ -325,6 +325,16 @@ static void add_counter(struct marey_kineto *kineto, struct incoming *in)
     marey__builder_add_counter(kineto->builder, &point);
 }
 
+/* The id of a flow is written out again, so text is kept: the top bit and its string id. */
+static uint64_t flow_id(struct marey_kineto *kineto, const struct marey_value *id)
+{
+    const uint64_t top = UINT64_C(1) << 63;
+    const uint64_t number = marey__kineto_id64(id);
+    uint32_t damage = 0;
+
+    return number < top ? number : top | text_id(kineto, id, &damage);
+}
+
 static void add_flow(struct marey_kineto *kineto, struct incoming *in)
 {
     const struct marey_new_point point = point_of(in);
@@ -333,7 +343,7 @@ static void add_flow(struct marey_kineto *kineto, struct incoming *in)
     if (is_missing(id))
         note(kineto, in, MAREY_REASON_OTHER_PHASE); /* an arrow that ties nothing */
     else
-        marey__builder_add_flow(kineto->builder, &point, marey__kineto_id64(id), in->to->phase);
+        marey__builder_add_flow(kineto->builder, &point, flow_id(kineto, id), in->to->phase);
 }
 
 /* Ids of one scope are apart from those of another: "scope/id". */
