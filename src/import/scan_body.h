@@ -68,45 +68,35 @@ static inline uint64_t escaped_bits(uint64_t slashes, uint64_t *carry)
 
 /* To the end of an object or array, by blocks, from its opening bracket (depth 0) or from
  * anywhere in it outside a string (depth 1): strings are masked out by the parity of
- * quotes, then only brackets of its own kind are counted; those of the other kind must
- * cancel out. */
+ * quotes, then brackets of its own kind are counted. Those of the other kind are nobody's
+ * business here: whoever reads the inside finds out. Most blocks hold no bracket of the
+ * kind, which one comparison tells: '{' and '}' are almost the last of ASCII. */
 static const char *scan_to_close(struct scan *scan, const char *at, bool is_object, int64_t depth)
 {
-    const char own_open = is_object ? '{' : '[';
-    const char own_close = is_object ? '}' : ']';
-    const char other_open = is_object ? '[' : '{';
-    const char other_close = is_object ? ']' : '}';
     uint64_t in_string = 0; /* all ones while a string goes on */
     uint64_t carry = 0;
-    int64_t other_depth = 0;
 
     for (; at < scan->end; at += 64) {
         const struct block64 block = block64_load(at);
-        const uint64_t slashes = block64_is(block, '\\');
         uint64_t quotes = block64_is(block, '"');
-        if ((slashes | carry) != 0)
-            quotes &= ~escaped_bits(slashes, &carry);
+        if (carry != 0 || block64_has(block, '\\'))
+            quotes &= ~escaped_bits(block64_is(block, '\\'), &carry);
         const uint64_t outside = ~(prefix_xor(quotes) ^ in_string);
         in_string = (outside >> 63) - 1;
+        if (is_object && (block64_from(block, '{') & outside) == 0)
+            continue;
 
-        const uint64_t opens = block64_is(block, own_open) & outside;
-        uint64_t closes = block64_is(block, own_close) & outside;
-        uint64_t before = UINT64_MAX; /* the part of the block that belongs to it */
+        const uint64_t opens = block64_is(block, is_object ? '{' : '[') & outside;
+        const uint64_t all_closes = block64_is(block, is_object ? '}' : ']') & outside;
+        uint64_t closes = all_closes;
         for (int64_t n_closed = 1; closes != 0; n_closed++, closes &= closes - 1) {
             const uint64_t below = (closes & (~closes + 1)) - 1;
-            if (depth + __builtin_popcountll(opens & below) == n_closed) {
-                before = below;
-                break;
-            }
-        }
-        other_depth += __builtin_popcountll(block64_is(block, other_open) & outside & before) -
-                       __builtin_popcountll(block64_is(block, other_close) & outside & before);
-        if (closes != 0) {
+            if (depth + __builtin_popcountll(opens & below) != n_closed)
+                continue;
             at += __builtin_ctzll(closes);
-            return at < scan->end && other_depth == 0 ? at + 1 : stop_at(scan, at);
+            return at < scan->end ? at + 1 : stop_at(scan, at);
         }
-        depth += __builtin_popcountll(opens) -
-                 __builtin_popcountll(block64_is(block, own_close) & outside);
+        depth += __builtin_popcountll(opens) - __builtin_popcountll(all_closes);
     }
     return stop_at(scan, scan->end);
 }

@@ -42,6 +42,25 @@ static inline uint64_t block64_is(struct block64 block, char c)
     return join_masks(_mm256_cmpeq_epi8(block.low, wanted), _mm256_cmpeq_epi8(block.high, wanted));
 }
 
+/* Bit i is set where byte i of the block is c or a larger byte. */
+static inline uint64_t block64_from(struct block64 block, char c)
+{
+    const __m256i least = _mm256_set1_epi8(c);
+
+    return join_masks(_mm256_cmpeq_epi8(_mm256_max_epu8(block.low, least), block.low),
+                      _mm256_cmpeq_epi8(_mm256_max_epu8(block.high, least), block.high));
+}
+
+/* True if any byte of the block is c. */
+static inline bool block64_has(struct block64 block, char c)
+{
+    const __m256i wanted = _mm256_set1_epi8(c);
+    const __m256i found = _mm256_or_si256(_mm256_cmpeq_epi8(block.low, wanted),
+                                          _mm256_cmpeq_epi8(block.high, wanted));
+
+    return _mm256_testz_si256(found, found) == 0;
+}
+
 /* Bit i of the result is the parity of bits 0 to i. */
 static inline uint64_t prefix_xor(uint64_t bits)
 {

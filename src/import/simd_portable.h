@@ -59,6 +59,30 @@ static inline uint64_t block64_is(struct block64 block, char c)
     return bits;
 }
 
+/* The top bit of each byte that is c or larger; c is ASCII. */
+static inline uint64_t bytes_from(uint64_t word, char c)
+{
+    return (((word & ~EACH_TOP) + EACH_BYTE * (0x80U - (unsigned char)c)) | word) & EACH_TOP;
+}
+
+static inline uint64_t block64_from(struct block64 block, char c)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        bits |= gather_top_bits(bytes_from(block.word[i], c)) << (8 * i);
+    return bits;
+}
+
+static inline bool block64_has(struct block64 block, char c)
+{
+    uint64_t found = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        found |= bytes_equal_to(block.word[i], c);
+    return found != 0;
+}
+
 static inline uint64_t prefix_xor(uint64_t bits)
 {
     for (unsigned shift = 1; shift < 64; shift *= 2)

@@ -4,8 +4,16 @@
  * Values that change from record to record become parts, everything else is glue:
  * X: name, ts, dur, args · s t f: id, ts · i C: ts, args · M: nothing at all, since some
  * writers repeat the same metadata a hundred thousand times.
+ *
+ * Args that are read (launches and device records) are taken apart too: the correlation and
+ * other integers change, device, context and stream are glue, as pid and tid are.
  */
 #include "import/walk.h"
+
+#include "base/json.h"
+
+/* More templates than this that differ in their args only: args are then read by key. */
+enum { MAX_ARGS_FORMS = 3 };
 
 struct piece {
     const char *from;
@@ -13,16 +21,122 @@ struct piece {
     enum marey_part what;
 };
 
+/* In the order of the text. */
+struct pieces {
+    size_t n;
+    bool is_full;
+    struct piece piece[MAREY_TEMPLATE_PARTS - 1]; /* the end of the record is a part too */
+};
+
+static void add_piece(struct pieces *pieces, struct marey_str text, enum marey_part what)
+{
+    if (pieces->n == MAREY_TEMPLATE_PARTS - 1) {
+        pieces->is_full = true;
+        return;
+    }
+    pieces->piece[pieces->n++] = (struct piece){text.ptr, text.ptr + text.len, what};
+}
+
+static bool is_digits(struct marey_str text)
+{
+    size_t i = 0;
+
+    while (i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9')
+        i++;
+    return i == text.len && text.len > 0 && text.len <= 15;
+}
+
+/* ---- args that are read ------------------------------------------------------------- */
+
+/* Keys that place a record on its track; one bit for each column. */
+static unsigned track_key(struct marey_str key)
+{
+    static const struct {
+        const char *key;
+        unsigned bit;
+    } rows[] = {
+        {"device", 1}, {"inDevice", 1}, {"context", 2}, {"inContext", 2}, {"stream", 4},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (marey__str_is_c(key, rows[i].key))
+            return rows[i].bit;
+    return 0;
+}
+
+/* The pieces of an args object, as far as scan_launch_args reads it: to its end, or until
+ * nothing is wanted any more. False if its form is not that plain. */
+static bool add_launch_pieces(struct pieces *pieces, struct marey_str args)
+{
+    struct marey_json json = marey__json(args);
+    struct marey_str key;
+    unsigned seen = 0;
+
+    if (!marey__json_enter(&json, '{'))
+        return false;
+    while (seen != 15 && marey__json_key(&json, &key)) {
+        const struct marey_str value = marey__json_raw(&json);
+        if (json.failed || value.ptr[0] == '{' || value.ptr[0] == '[')
+            return false;
+        if (marey__str_is_c(key, "correlation")) {
+            if (!is_digits(value))
+                return false;
+            add_piece(pieces, value, MAREY_PART_ID);
+            seen |= 8;
+        } else if (track_key(key) != 0) {
+            seen |= is_digits(value) ? track_key(key) : 0;
+        } else if (is_digits(value)) {
+            add_piece(pieces, value, MAREY_PART_DIGITS);
+        }
+    }
+    if (seen == 15)
+        add_piece(pieces, (struct marey_str){json.at, (size_t)(json.end - json.at)},
+                  MAREY_PART_ARGS_REST);
+    return !json.failed;
+}
+
+/* How many templates there are for the same kind of record on the same track. */
+static unsigned count_forms(const struct marey_walk *walk)
+{
+    const struct marey_resolved *to = &walk->kineto->last;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < walk->n_templates; i++) {
+        const struct marey_resolved *other = &walk->templates[i].to;
+        n += other->phase == to->phase && other->cat_id == to->cat_id &&
+             other->track_idx == to->track_idx;
+    }
+    return n;
+}
+
+/* ---- records ---------------------------------------------------------------------------- */
+
 static bool is_positive_number(const struct marey_value *value)
 {
     return value->type == MAREY_VALUE_NUMBER && value->text.ptr[0] != '-';
 }
 
-/* The changing values of a record, in the order of the text; 0 if it is not one to
- * learn from. */
-static size_t pieces_of(const struct marey_fields *fields, const struct marey_launch_args *launch,
-                        char phase, struct piece *piece)
+static void add_args(struct pieces *pieces, const struct marey_walk *walk, struct marey_str args,
+                     bool is_read)
 {
+    const size_t n = pieces->n;
+
+    if (!is_read) {
+        add_piece(pieces, args, MAREY_PART_ARGS);
+        return;
+    }
+    if (count_forms(walk) < MAX_ARGS_FORMS && add_launch_pieces(pieces, args) && !pieces->is_full)
+        return;
+    pieces->n = n;
+    pieces->is_full = false;
+    add_piece(pieces, args, MAREY_PART_LAUNCH_ARGS);
+}
+
+/* The changing values of a record; false if it is not one to learn from. */
+static bool take_apart(const struct marey_walk *walk, const struct marey_fields *fields,
+                       bool reads_args, struct pieces *pieces)
+{
+    const char phase = walk->kineto->last.phase;
     const struct {
         enum marey_field field;
         enum marey_value_type type;
@@ -32,29 +146,36 @@ static size_t pieces_of(const struct marey_fields *fields, const struct marey_la
         {MAREY_FIELD_NAME, MAREY_VALUE_STRING, MAREY_PART_NAME, phase == 'X'},
         {MAREY_FIELD_TS, MAREY_VALUE_NUMBER, MAREY_PART_TS, phase != 'M'},
         {MAREY_FIELD_DUR, MAREY_VALUE_NUMBER, MAREY_PART_DUR, phase == 'X'},
-        {MAREY_FIELD_ID, MAREY_VALUE_NUMBER, MAREY_PART_ID,
-         phase == 's' || phase == 't' || phase == 'f'},
-        {MAREY_FIELD_ARGS, MAREY_VALUE_OBJECT,
-         launch != NULL ? MAREY_PART_LAUNCH_ARGS : MAREY_PART_ARGS, phase != 'M'},
+        {MAREY_FIELD_ID, MAREY_VALUE_NUMBER, MAREY_PART_ID, strchr("stf", phase) != NULL},
+        {MAREY_FIELD_ARGS, MAREY_VALUE_OBJECT, MAREY_PART_ARGS, phase != 'M'},
     };
-    size_t n = 0;
+    const size_t n_rows = sizeof rows / sizeof rows[0];
+    const char *at = NULL;
 
-    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
-        const struct marey_value *value = &fields->value[rows[row].field];
-        const bool may_lack = rows[row].field == MAREY_FIELD_ARGS;
-        if (!rows[row].applies || (may_lack && value->type == MAREY_VALUE_NONE))
-            continue;
-        if (value->type != rows[row].type ||
-            (value->type == MAREY_VALUE_NUMBER && !is_positive_number(value)))
-            return 0;
-        const struct piece next = {value->text.ptr, value->text.ptr + value->text.len,
-                                   rows[row].what};
-        size_t at = n++;
-        for (; at > 0 && piece[at - 1].from > next.from; at--)
-            piece[at] = piece[at - 1];
-        piece[at] = next;
+    for (size_t round = 0; round < n_rows; round++) {
+        size_t next = n_rows; /* the first one behind `at` */
+        for (size_t row = 0; row < n_rows; row++) {
+            const struct marey_value *value = &fields->value[rows[row].field];
+            const bool is_args = rows[row].field == MAREY_FIELD_ARGS;
+            if (!rows[row].applies || (is_args && value->type == MAREY_VALUE_NONE))
+                continue;
+            if (value->type != rows[row].type ||
+                (value->type == MAREY_VALUE_NUMBER && !is_positive_number(value)))
+                return false;
+            if (value->text.ptr > at &&
+                (next == n_rows || value->text.ptr < fields->value[rows[next].field].text.ptr))
+                next = row;
+        }
+        if (next == n_rows)
+            break;
+        const struct marey_str text = fields->value[rows[next].field].text;
+        if (rows[next].what == MAREY_PART_ARGS)
+            add_args(pieces, walk, text, reads_args);
+        else
+            add_piece(pieces, text, rows[next].what);
+        at = text.ptr;
     }
-    return n;
+    return !pieces->is_full && (pieces->n > 0 || phase == 'M');
 }
 
 static bool add_glue(struct marey_template *template, size_t *block, const char *from,
@@ -75,6 +196,7 @@ static bool add_glue(struct marey_template *template, size_t *block, const char 
     template->part[i].last_mask =
         in_last == MAREY_GLUE_BLOCK ? UINT64_MAX : (UINT64_C(1) << in_last) - 1;
     *block += n_blocks;
+    template->reads_launch = template->reads_launch || what == MAREY_PART_LAUNCH_ARGS;
     return true;
 }
 
@@ -92,39 +214,47 @@ static uint32_t place_for(const struct marey_walk *walk, char phase)
     return at;
 }
 
+/* Glue and parts; false if they are too long. */
+static bool put_together(struct marey_template *template, const struct pieces *pieces,
+                         const char *begin, const char *end)
+{
+    size_t block = 0;
+
+    for (size_t i = 0; i < pieces->n; i++) {
+        if (!add_glue(template, &block, begin, pieces->piece[i].from, pieces->piece[i].what))
+            return false;
+        begin = pieces->piece[i].to;
+    }
+    return add_glue(template, &block, begin, end, MAREY_PART_END);
+}
+
 void marey__template_learn(struct marey_walk *walk, const struct marey_fields *fields,
                            const struct marey_launch_args *launch, const char *begin,
                            const char *end)
 {
     const struct marey_resolved *to = &walk->kineto->last;
-    struct piece piece[MAREY_TEMPLATE_PARTS];
+    struct pieces pieces = {0};
 
     if (!to->is_clean || !fields->is_plain || to->phase == '\0' ||
         strchr("XstfiCM", to->phase) == NULL)
         return;
     const uint32_t place = place_for(walk, to->phase);
-    if (place == MAREY_N_TEMPLATES)
-        return;
-    const size_t n = pieces_of(fields, launch, to->phase, piece);
-    if (n == 0 && to->phase != 'M')
+    if (place == MAREY_N_TEMPLATES || !take_apart(walk, fields, launch != NULL, &pieces))
         return;
 
-    struct marey_template learnt = {.to = *to, .next = place};
-    size_t block = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!add_glue(&learnt, &block, begin, piece[i].from, piece[i].what))
-            return;
-        begin = piece[i].to;
-    }
-    if (!add_glue(&learnt, &block, begin, end, MAREY_PART_END))
+    struct marey_template learnt = {.to = *to, .next = {place, place}};
+    if (!put_together(&learnt, &pieces, begin, end))
         return;
-    learnt.track_args = launch != NULL ? *launch
-                                       : (struct marey_launch_args){.device = MAREY_UNKNOWN,
-                                                                    .context = MAREY_UNKNOWN,
-                                                                    .stream = MAREY_UNKNOWN};
+    learnt.is_operation = marey_kind_is_device_operation(to->kind);
+    learnt.is_tied = launch != NULL && (learnt.is_operation || to->kind == MAREY_KIND_RUNTIME ||
+                                        to->kind == MAREY_KIND_DRIVER);
+    learnt.launch = launch != NULL ? *launch
+                                   : (struct marey_launch_args){.device = MAREY_UNKNOWN,
+                                                                .context = MAREY_UNKNOWN,
+                                                                .stream = MAREY_UNKNOWN};
     learnt.meta = walk->kineto->last_meta;
     walk->templates[place] = learnt;
-    walk->templates[walk->predicted].next = place;
+    walk->templates[walk->predicted].next[0] = place;
     walk->predicted = place;
     walk->n_templates += place == walk->n_templates;
 }

@@ -26,14 +26,16 @@ enum marey_part {
     MAREY_PART_NAME,
     MAREY_PART_TS,
     MAREY_PART_DUR,
-    MAREY_PART_ID,
-    MAREY_PART_ARGS,       /* skipped */
-    MAREY_PART_LAUNCH_ARGS /* read for correlation, device, context, stream */
+    MAREY_PART_ID,         /* of a flow, or the correlation */
+    MAREY_PART_DIGITS,     /* an integer that nobody wants */
+    MAREY_PART_ARGS,       /* an object, skipped */
+    MAREY_PART_ARGS_REST,  /* the same from somewhere in it */
+    MAREY_PART_LAUNCH_ARGS /* an object, read for correlation, device, context, stream */
 };
 
 #define MAREY_N_TEMPLATES 32
-#define MAREY_TEMPLATE_PARTS 6
-#define MAREY_TEMPLATE_BLOCKS 10
+#define MAREY_TEMPLATE_PARTS 16
+#define MAREY_TEMPLATE_BLOCKS 20
 #define MAREY_GLUE_BLOCK 64
 
 /* A record as glue and values:
@@ -44,15 +46,18 @@ enum marey_part {
 struct marey_template {
     struct marey_resolved to;
     uint32_t n_parts;
-    uint32_t next; /* the template that last followed this one */
+    uint32_t next[2]; /* the templates that followed this one, the latest first */
+    bool is_operation;
+    bool is_tied;      /* its slices carry a correlation if the args give one */
+    bool reads_launch; /* it has a LAUNCH_ARGS part; else all but the correlation is glue */
     struct {
         uint16_t block; /* first block of the glue */
         uint16_t len;
         uint8_t what; /* enum marey_part: the value behind the glue */
         uint64_t last_mask;
     } part[MAREY_TEMPLATE_PARTS];
-    struct marey_meta_record meta;       /* of a record of phase M */
-    struct marey_launch_args track_args; /* the args that track_idx belongs to */
+    struct marey_meta_record meta;   /* of a record of phase M */
+    struct marey_launch_args launch; /* the args that to.track_idx belongs to */
     char glue[MAREY_TEMPLATE_BLOCKS * MAREY_GLUE_BLOCK];
 };
 

@@ -22,6 +22,8 @@ struct matched {
 
 static inline bool match_glue(const char *at, const char *glue, size_t len, uint64_t last_mask)
 {
+    if (len <= 32)
+        return equal32(at, glue, (uint32_t)last_mask);
     for (; len > MAREY_GLUE_BLOCK; len -= MAREY_GLUE_BLOCK) {
         if (!equal64(at, glue, UINT64_MAX))
             return false;
@@ -106,6 +108,13 @@ static inline const char *match_name(struct scan *scan, struct marey_names *name
     return close;
 }
 
+static inline const char *match_digits(const char *at)
+{
+    const unsigned n = count_digits16(at);
+
+    return n - 1 > 14 ? NULL : at + n;
+}
+
 static inline const char *match_launch_args(struct scan *scan, const char *at,
                                             struct marey_launch_args *launch)
 {
@@ -143,8 +152,14 @@ static inline const char *match(struct scan *scan, struct marey_names *names,
         case MAREY_PART_ID:
             at = match_id(at, &found->id);
             break;
+        case MAREY_PART_DIGITS:
+            at = match_digits(at);
+            break;
         case MAREY_PART_ARGS:
             at = *at == '{' ? scan_container(scan, at) : NULL;
+            break;
+        case MAREY_PART_ARGS_REST:
+            at = scan_to_close(scan, at, true, 1);
             break;
         case MAREY_PART_LAUNCH_ARGS:
             at = match_launch_args(scan, at, &found->launch);
@@ -156,18 +171,20 @@ static inline const char *match(struct scan *scan, struct marey_names *names,
     return NULL;
 }
 
+/* The track of a record whose args were read by key. */
 static inline uint32_t track_of(struct marey_kineto *kineto, struct marey_template *template,
                                 const struct marey_launch_args *launch)
 {
-    const struct marey_launch_args *known = &template->track_args;
+    const struct marey_launch_args *known = &template->launch;
 
-    if (template->to.kind == MAREY_KIND_RUNTIME || template->to.kind == MAREY_KIND_DRIVER ||
-        (known->device == launch->device && known->stream == launch->stream &&
-         known->context == launch->context))
-        return template->to.track_idx;
-    template->to.track_idx = marey__kineto_track(kineto, template->to.kind, template->to.process_id,
-                                                 template->to.thread_id, launch);
-    template->track_args = *launch;
+    if (!template->is_operation && template->is_tied)
+        return template->to.track_idx; /* a thread */
+    if (known->device != launch->device || known->stream != launch->stream ||
+        known->context != launch->context) {
+        template->to.track_idx = marey__kineto_track(
+            kineto, template->to.kind, template->to.process_id, template->to.thread_id, launch);
+        template->launch = *launch;
+    }
     return template->to.track_idx;
 }
 
@@ -175,24 +192,24 @@ static inline uint32_t track_of(struct marey_kineto *kineto, struct marey_templa
 static inline bool add_matched_slice(struct marey_kineto *kineto, struct marey_template *template,
                                      const struct matched *found, uint64_t offset)
 {
-    const bool is_operation = marey_kind_is_device_operation(template->to.kind);
-    const bool is_tied = is_operation || template->to.kind == MAREY_KIND_RUNTIME ||
-                         template->to.kind == MAREY_KIND_DRIVER;
-    const bool has_args = marey__kineto_wants_args(template->to.kind);
-
     if (found->ts_ns > MAREY_TIME_LIMIT_NS - found->dur_ns ||
-        (is_operation && found->ts_ns == 0 && found->dur_ns == 0))
+        (template->is_operation && found->ts_ns == 0 && found->dur_ns == 0))
         return false;
-    const struct marey_new_slice slice = {
+    struct marey_new_slice slice = {
         .start_ns = found->ts_ns,
         .dur_ns = found->dur_ns,
         .offset = offset,
-        .correlation = found->launch.correlation,
-        .track_idx = has_args ? track_of(kineto, template, &found->launch) : template->to.track_idx,
+        .correlation = found->id,
+        .track_idx = template->to.track_idx,
         .name_id = found->name_id,
         .cat_id = template->to.cat_id,
-        .has_correlation = is_tied && found->launch.has_correlation,
+        .has_correlation = template->is_tied && template->launch.has_correlation,
     };
+    if (template->reads_launch) {
+        slice.correlation = found->launch.correlation;
+        slice.has_correlation = template->is_tied && found->launch.has_correlation;
+        slice.track_idx = track_of(kineto, template, &found->launch);
+    }
     marey__builder_add_slice(kineto->builder, &slice);
     return true;
 }
@@ -229,28 +246,30 @@ static inline bool add_matched(struct marey_kineto *kineto, struct marey_templat
     return true;
 }
 
-/* Tries the template that followed last time, then all others. */
+/* Tries the two templates that followed the last one before, then all. */
 static inline const char *walk_learned(struct marey_walk *walk, struct scan *scan, const char *at)
 {
-    const uint64_t offset = walk->text_offset + (uint64_t)(at - walk->text);
+    struct marey_template *last = &walk->templates[walk->predicted];
     struct marey_names *names = &walk->kineto->names;
     struct matched found;
-    uint32_t chosen = walk->templates[walk->predicted].next;
-    uint32_t untried = 0;
+    const uint32_t n_tries = walk->n_templates + 2;
 
-    for (;;) {
-        found.launch = (struct marey_launch_args){
-            .device = MAREY_UNKNOWN, .context = MAREY_UNKNOWN, .stream = MAREY_UNKNOWN};
-        const char *end = match(scan, names, &walk->templates[chosen], at, &found);
-        if (end != NULL) {
-            walk->templates[walk->predicted].next = chosen;
-            walk->predicted = chosen;
-            return add_matched(walk->kineto, &walk->templates[chosen], &found, offset) ? end : NULL;
+    found.id = 0;
+    for (uint32_t i = 0; i < n_tries; i++) {
+        const uint32_t chosen = i < 2 ? last->next[i] : i - 2;
+        struct marey_template *template = &walk->templates[chosen];
+        const char *end = match(scan, names, template, at, &found);
+        if (end == NULL)
+            continue;
+        if (i > 0) {
+            last->next[1] = last->next[0];
+            last->next[0] = chosen;
         }
-        if (untried == walk->n_templates)
-            return NULL;
-        chosen = untried++;
+        walk->predicted = chosen;
+        const uint64_t offset = walk->text_offset + (uint64_t)(at - walk->text);
+        return add_matched(walk->kineto, template, &found, offset) ? end : NULL;
     }
+    return NULL;
 }
 
 /* ---- generic --------------------------------------------------------------------------- */

@@ -78,36 +78,41 @@ static void flows_keep_ids_of_any_form(void **state)
 static void asynchronous_spans_pair_by_id(void **state)
 {
     (void)state;
-    struct marey_trace *trace =
-        read_text(LIST(AT("b", "\"ts\":0,\"id\":1") "," AT(
-            "b",
-            "\"ts\":5,"
-            "\"id\":2") "," AT("e",
-                               "\"ts\":"
-                               "10,"
-                               "\"id\":"
-                               "1") "," AT("e", "\"ts\":15,\"id\":2") "," AT("S",
-                                                                             "\"ts\":20,\"id\":"
-                                                                             "\"x\"") "," AT("F",
-                                                                                             "\"ts"
-                                                                                             "\":"
-                                                                                             "22,"
-                                                                                             "\"id"
-                                                                                             "\":"
-                                                                                             "\"x"
-                                                                                             "\"") "," AT("b",
-                                                                                                          "\"ts"
-                                                                                                          "\":"
-                                                                                                          "30,"
-                                                                                                          "\"id"
-                                                                                                          "\":"
-                                                                                                          "1,"
-                                                                                                          "\"sc"
-                                                                                                          "ope"
-                                                                                                          "\":"
-                                                                                                          "\"s"
-                                                                                                          "\"") "," AT("b",
-                                                                                                                       "\"ts\":31,\"id2\":{\"local\":1}")));
+    struct marey_trace *trace = read_text(LIST(AT("b", "\"ts\":0,\"id\":1") "," AT(
+        "b",
+        "\"ts\":5,"
+        "\"id\":2") "," AT("e",
+                           "\"ts\":"
+                           "10,"
+                           "\"id\":"
+                           "1") "," AT("e",
+                                       "\"ts\":15,\"id\":2") "," AT("S",
+                                                                    "\"ts\":20,\"id\":"
+                                                                    "\"x\"") "," AT("F",
+                                                                                    "\"ts"
+                                                                                    "\":"
+                                                                                    "22,"
+                                                                                    "\"id"
+                                                                                    "\":"
+                                                                                    "\"x"
+                                                                                    "\"") "," AT("b",
+                                                                                                 "\"ts"
+                                                                                                 "\":"
+                                                                                                 "3"
+                                                                                                 "0"
+                                                                                                 ","
+                                                                                                 "\"id"
+                                                                                                 "\":"
+                                                                                                 "1"
+                                                                                                 ","
+                                                                                                 "\"sc"
+                                                                                                 "o"
+                                                                                                 "p"
+                                                                                                 "e"
+                                                                                                 "\":"
+                                                                                                 "\"s"
+                                                                                                 "\"") "," AT("b",
+                                                                                                              "\"ts\":31,\"id2\":{\"local\":1}")));
     size_t n = 0;
     const struct marey_async_span *span = marey_trace_async_spans(trace, &n);
     EXPECT_U64(n, 5);
