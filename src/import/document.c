@@ -321,6 +321,7 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
     MAREY_TRY(marey__feed_open(&doc.feed, alloc, place, reading->window_bytes, err));
     doc.scanner = marey__scanner_choose(reading->portable_only);
     doc.walk.kineto = kineto;
+    doc.walk.gap_mask = UINT32_MAX;
     doc.walk.uses_templates = !reading->no_templates;
     doc.walk.templates = marey__alloc(alloc, MAREY_N_TEMPLATES, sizeof *doc.walk.templates);
     marey__builder_source(doc.builder)->world_size = MAREY_UNKNOWN;

@@ -78,6 +78,10 @@ struct marey_walk {
     const char *broken;
     struct marey_kineto *kineto;
 
+    char gap[32]; /* the last text between two records, up to the brace */
+    uint32_t gap_len;
+    uint32_t gap_mask; /* of the bytes with the brace; all ones matches nothing yet */
+
     bool uses_templates;
     uint32_t n_templates;
     uint32_t predicted;

@@ -317,15 +317,29 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
-static enum marey_walk_stop stop_walk(struct marey_walk *walk, const struct scan *scan,
-                                      const char *fail)
+static enum marey_walk_stop stop_walk(struct marey_walk *walk, const char *fail)
 {
-    (void)scan;
     walk->fail = fail < walk->end ? fail : walk->end;
     if (walk->broken == NULL && !walk->is_last_window &&
         walk->end - walk->fail < MAREY_WALK_TAIL_BYTES)
         return MAREY_WALK_MORE;
     return MAREY_WALK_BROKEN;
+}
+
+/* From the comma behind a record to what follows. Writers put the same few bytes between
+ * all records, so these are compared first. */
+static inline const char *pass_comma(struct marey_walk *walk, const char *at)
+{
+    if (equal32(at, walk->gap, walk->gap_mask))
+        return at + walk->gap_len;
+    const char *next = skip_space(at + 1);
+    const size_t len = (size_t)(next - at);
+    if (len < sizeof walk->gap && *next == '{') {
+        memcpy(walk->gap, at, len + 1); /* with the brace, so that white space ends here */
+        walk->gap_len = (uint32_t)len;
+        walk->gap_mask = (uint32_t)((UINT64_C(1) << (len + 1)) - 1);
+    }
+    return next;
 }
 
 static enum marey_walk_stop walk_list(struct marey_walk *walk)
@@ -334,24 +348,24 @@ static enum marey_walk_stop walk_list(struct marey_walk *walk)
 
     walk->broken = NULL;
     for (;;) {
-        const char *at = skip_space(walk->at);
+        const char *at = *walk->at == ',' ? walk->at : skip_space(walk->at);
         if (*at == ']') {
             walk->at = at + 1;
             return MAREY_WALK_END;
         }
         if (!walk->is_first) {
             if (*at != ',')
-                return stop_walk(walk, &scan, at);
-            at = skip_space(at + 1);
+                return stop_walk(walk, at);
+            at = pass_comma(walk, at);
         }
         if (*at != '{')
-            return stop_walk(walk, &scan, at);
+            return stop_walk(walk, at);
 
         const char *end = walk->n_templates > 0 ? walk_learned(walk, &scan, at) : NULL;
         if (end == NULL)
             end = walk_generic(walk, &scan, at);
         if (end == NULL)
-            return stop_walk(walk, &scan, scan.fail);
+            return stop_walk(walk, scan.fail);
         walk->at = end;
         walk->is_first = false;
     }
