@@ -18,6 +18,8 @@
 static struct marey_str part(const struct marey_textbuf *bytes, const size_t *end, size_t i)
 {
     const size_t from = i == 0 ? 0 : end[i - 1];
+    if (bytes->ptr == NULL) /* all names are empty */
+        return (struct marey_str){NULL, 0};
     return (struct marey_str){bytes->ptr + from, end[i] - from};
 }
 
