@@ -10,79 +10,12 @@
 
 #include "base/text.h"
 #include "read_text.h"
+#include "support/hash_trace.h"
 #include "support/make_random.h"
-
-/* ---- what a trace is, in one number -------------------------------------------------- */
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return marey_name_mix(hash ^ UINT64_C(0x9e3779b97f4a7c15), value + 0x7f4a7c15);
-}
-
-static uint64_t mix_text(uint64_t hash, const struct marey_trace *trace, uint32_t id)
-{
-    return mix(hash, marey__str_hash(marey_trace_string(trace, id)));
-}
-
-static uint64_t of_slices(uint64_t hash, const struct marey_trace *trace)
-{
-    const struct marey_slices slices = marey_trace_slices(trace);
-    const struct marey_links links = marey_trace_links(trace);
-
-    for (size_t i = 0; i < slices.n; i++) {
-        hash = mix(hash, (uint64_t)slices.start_ns[i]);
-        hash = mix(hash, (uint64_t)slices.dur_ns[i]);
-        hash = mix_text(hash, trace, slices.name_id[i]);
-        hash = mix(hash, slices.parent_idx[i]);
-        hash = mix(hash, slices.offset[i]);
-        hash = mix(hash, (uint64_t)slices.cat_id[i] << 8 | slices.flags[i]);
-        hash = mix(hash, marey_trace_slice_track(trace, (uint32_t)i));
-    }
-    for (size_t i = 0; i < links.n; i++)
-        hash = mix(mix(hash, links.slice_idx[i]), links.correlation[i]);
-    return hash;
-}
-
-static uint64_t of_points(uint64_t hash, const struct marey_trace *trace)
-{
-    const struct marey_instants instants = marey_trace_instants(trace);
-    const struct marey_counters counters = marey_trace_counters(trace);
-    const struct marey_flows flows = marey_trace_flows(trace);
-
-    for (size_t i = 0; i < instants.n; i++)
-        hash = mix(mix(hash, (uint64_t)instants.ts_ns[i]), instants.offset[i] ^ instants.scope[i]);
-    for (size_t i = 0; i < counters.n; i++)
-        hash = mix(mix(hash, (uint64_t)counters.ts_ns[i]), counters.offset[i]);
-    for (size_t i = 0; i < flows.n; i++)
-        hash = mix(mix(mix(hash, (uint64_t)flows.ts_ns[i]), flows.id[i]), flows.track_idx[i]);
-    return hash;
-}
-
-static uint64_t of_rest(uint64_t hash, struct marey_trace *trace)
-{
-    struct marey_ledger ledger = {0};
-    size_t n = 0;
-
-    const struct marey_meta_record *record = marey_trace_meta_records(trace, &n);
-    for (size_t i = 0; i < n; i++)
-        hash = mix_text(mix_text(hash, trace, record[i].args_id), trace, record[i].thread_id);
-    const struct marey_meta *meta = marey_trace_metas(trace, &n);
-    for (size_t i = 0; i < n; i++)
-        hash = mix_text(mix_text(hash, trace, meta[i].key_id), trace, meta[i].json_id);
-    const struct marey_track *track = marey_trace_tracks(trace, &n);
-    for (size_t i = 0; i < n; i++)
-        hash = mix(mix(mix(hash, track[i].kind), (uint64_t)track[i].stream), track[i].n_slices);
-    const struct marey_source *source = marey_trace_sources(trace, &n);
-    hash = mix(mix(mix(hash, source->n_records), source->n_metadata), source->size_bytes);
-    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        hash = mix(mix(hash, ledger.rows[i].count), ledger.rows[i].example_offset[0]);
-    return hash;
-}
 
 static uint64_t of_trace(struct marey_trace *trace)
 {
-    const uint64_t hash = of_rest(of_points(of_slices(1, trace), trace), trace);
+    const uint64_t hash = hash_trace(trace);
 
     marey_trace_free(trace);
     return hash;
@@ -90,7 +23,7 @@ static uint64_t of_trace(struct marey_trace *trace)
 
 static uint64_t of_failure(const struct marey_error *err)
 {
-    return mix((uint64_t)-err->status, (uint64_t)err->offset_bytes) & ~UINT64_C(1);
+    return ((uint64_t)-err->status * 1000003 + (uint64_t)err->offset_bytes) << 1;
 }
 
 /* All of the trace (an odd number), or status and place of the failure (an even one). */

@@ -1,0 +1,76 @@
+/*
+ * fuzz_ways.c - any bytes, read in several ways: the trace must be the same.
+ *
+ * The first byte chooses the size of the window. The other way round is the slow one: one
+ * window, the portable scanner, every record by its keys.
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "import/import.h"
+#include "support/hash_trace.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Where a damaged gzip file fails depends on the window, since text before the damage may
+ * be no JSON either: only that it fails is compared. */
+static uint64_t outcome(enum marey_status status, struct marey_trace *trace,
+                        const struct marey_error *err, bool is_gzip)
+{
+    if (status != MAREY_OK)
+        return is_gzip ? 0 : ((uint64_t)-status * 1000003 + (uint64_t)err->offset_bytes) << 1;
+    const uint64_t hash = hash_trace(trace);
+    marey_trace_free(trace);
+    return hash | 1;
+}
+
+static uint64_t read_memory(struct marey_str bytes, const struct marey_reading *reading)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_trace *trace = NULL;
+    struct marey_error err = {0};
+    const enum marey_status status = marey__import_bytes(bytes, &alloc, reading, &trace, &err);
+    return outcome(status, trace, &err, marey__str_starts(bytes, "\x1f\x8b"));
+}
+
+static uint64_t read_path(const char *path, const struct marey_reading *reading, bool is_gzip)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_trace *trace = NULL;
+    struct marey_error err = {0};
+    const enum marey_status status = marey__import_files(&path, 1, &alloc, reading, &trace, &err);
+    return outcome(status, trace, &err, is_gzip);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char path[32];
+    static int fd = -1;
+    if (size == 0)
+        return 0;
+    if (fd < 0) {
+        fd = memfd_create("fuzz", 0);
+        if (fd < 0)
+            abort();
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    const struct marey_str bytes = {(const char *)data + 1, size - 1};
+    const struct marey_reading slow = {.portable_only = true, .no_templates = true};
+    const struct marey_reading fast = {.window_bytes = 0};
+    const struct marey_reading cut = {.window_bytes = 16 + data[0],
+                                      .portable_only = (data[0] & 1) != 0};
+    const uint64_t wanted = read_memory(bytes, &slow);
+    if (read_memory(bytes, &fast) != wanted)
+        abort();
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, bytes.ptr, bytes.len, 0) != (ssize_t)bytes.len)
+        abort();
+    if (read_path(path, &cut, marey__str_starts(bytes, "\x1f\x8b")) != wanted)
+        abort();
+    return 0;
+}
