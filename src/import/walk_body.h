@@ -63,14 +63,21 @@ static inline const char *match_time(const char *at, int64_t *ns)
     return at;
 }
 
-static inline const char *match_id(const char *at, uint64_t *id)
+/* So few digits that one behind them is seen. */
+static inline const char *match_digits(const char *at)
 {
     const unsigned n = count_digits16(at);
 
-    if (n - 1 > 15)
-        return NULL;
-    *id = value_of_digits(at + n, n);
-    return at + n;
+    return n - 1 > 14 ? NULL : at + n;
+}
+
+static inline const char *match_id(const char *at, uint64_t *id)
+{
+    const char *end = match_digits(at);
+
+    if (end != NULL)
+        *id = value_of_digits(end, (unsigned)(end - at));
+    return end;
 }
 
 static inline bool same_text(const char *a, const char *b, size_t len)
@@ -106,13 +113,6 @@ static inline const char *match_name(struct scan *scan, struct marey_names *name
         return NULL;
     *name_id = name->id;
     return close;
-}
-
-static inline const char *match_digits(const char *at)
-{
-    const unsigned n = count_digits16(at);
-
-    return n - 1 > 14 ? NULL : at + n;
 }
 
 static inline const char *match_launch_args(struct scan *scan, const char *at,
@@ -159,7 +159,8 @@ static inline const char *match(struct scan *scan, struct marey_names *names,
             at = *at == '{' ? scan_container(scan, at) : NULL;
             break;
         case MAREY_PART_ARGS_REST:
-            at = scan_to_close(scan, at, true, 1);
+            /* No glue stands before it that would show a number which goes on. */
+            at = ends_scalar(*at) ? scan_to_close(scan, at, true, 1) : NULL;
             break;
         case MAREY_PART_LAUNCH_ARGS:
             at = match_launch_args(scan, at, &found->launch);

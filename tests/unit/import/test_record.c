@@ -1,6 +1,8 @@
 /*
  * Tests of single records: order of keys, spacing, ids, names, args, phases.
  */
+#include <stdio.h>
+
 #include "read_text.h"
 
 static void expect_one_slice(const char *json)
@@ -169,6 +171,60 @@ static void wide_correlations_stay_apart(void **state)
     marey_trace_free(trace);
 }
 
+/* The second one is recognised by the first up to its correlation, which goes on. */
+static void a_longer_correlation_is_not_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *second;
+        uint64_t correlation;
+    } rows[] = {{"1234567890123456789", UINT64_C(1234567890123456789)},
+                {"9223372036854775809", UINT64_C(9223372036854775809)},
+                {"1234567890123456", UINT64_C(1234567890123456)}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char json[1024];
+        snprintf(
+            json, sizeof json,
+            LIST(
+                KERNEL("a", "0", "7", "1", "{\"device\":0,\"context\":1,\"stream\":7,\"correlation\":5}") "," KERNEL(
+                    "b", "0", "7", "3",
+                    "{\"device\":0,\"context\":1,\"stream\":7,\"correlation\":%s}") "," KERNEL("c",
+                                                                                               "0",
+                                                                                               "7",
+                                                                                               "5",
+                                                                                               "{\""
+                                                                                               "dev"
+                                                                                               "ice"
+                                                                                               "\":"
+                                                                                               "0,"
+                                                                                               "\"c"
+                                                                                               "ont"
+                                                                                               "ext"
+                                                                                               "\":"
+                                                                                               "1,"
+                                                                                               "\"s"
+                                                                                               "tre"
+                                                                                               "am"
+                                                                                               "\":"
+                                                                                               "7,"
+                                                                                               "\"c"
+                                                                                               "orr"
+                                                                                               "ela"
+                                                                                               "tio"
+                                                                                               "n\""
+                                                                                               ":1."
+                                                                                               "5"
+                                                                                               "}")),
+            rows[i].second);
+        struct marey_trace *trace = read_text(json);
+        const struct marey_links links = marey_trace_links(trace);
+        EXPECT_U64(links.correlation[0], 5);
+        EXPECT_U64(links.correlation[1], rows[i].correlation);
+        EXPECT_TRUE(links.correlation[2] >> 63 == 1); /* no integer: a hash of its text */
+        marey_trace_free(trace);
+    }
+}
+
 static void not_collected_operations_are_set_aside(void **state)
 {
     (void)state;
@@ -194,6 +250,7 @@ int main(void)
         cmocka_unit_test(long_names_are_told_apart),
         cmocka_unit_test(device_and_stream_come_from_args),
         cmocka_unit_test(wide_correlations_stay_apart),
+        cmocka_unit_test(a_longer_correlation_is_not_cut),
         cmocka_unit_test(not_collected_operations_are_set_aside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
