@@ -131,8 +131,8 @@ uint64_t marey__kineto_id64(const struct marey_value *value)
 uint8_t marey__kineto_category(struct marey_kineto *kineto, const struct marey_value *cat,
                                enum marey_kind *kind)
 {
-    uint32_t damage = 0;
-    const uint32_t name_id = text_id(kineto, cat, &damage);
+    kineto->cat_damage = 0;
+    const uint32_t name_id = text_id(kineto, cat, &kineto->cat_damage);
 
     if (name_id != kineto->cat_name_id) {
         kineto->cat_name_id = name_id;
@@ -439,6 +439,7 @@ static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
     uint32_t damage = 0;
 
     to->cat_id = marey__kineto_category(kineto, &value[MAREY_FIELD_CAT], &to->kind);
+    damage = kineto->cat_damage;
     to->name_id = text_id(kineto, &value[MAREY_FIELD_NAME], &damage);
     to->process_id = text_id(kineto, &value[MAREY_FIELD_PID], &damage);
     to->thread_id = text_id(kineto, &value[MAREY_FIELD_TID], &damage);

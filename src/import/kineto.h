@@ -44,6 +44,7 @@ struct marey_kineto {
     struct marey_cached_track track[MAREY_N_CACHED_TRACKS];
     uint32_t cat_name_id; /* of the category looked up last */
     uint8_t cat_id;
+    uint32_t cat_damage;
     uint64_t n_records; /* of this source, all of them */
     uint64_t n_metadata;
     uint64_t n_events;        /* all others that have a known phase */

@@ -106,6 +106,22 @@ static void damaged_names_are_repaired_and_counted(void **state)
     marey_trace_free(trace);
 }
 
+static void damage_in_any_text_of_a_record_counts(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text(LIST(
+        "{\"ph\":\"X\",\"cat\":\"c\xff\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},"
+        "{\"ph\":\"X\",\"cat\":\"c\",\"name\":\"a\",\"pid\":\"\xff\",\"tid\":\"\t\",\"ts\":1,"
+        "\"dur\":1}"));
+    EXPECT_U64(count_of(trace, "bad_utf8"), 2);
+    EXPECT_U64(count_of(trace, "control_char"), 1);
+    marey_trace_free(trace);
+    struct marey_error err = {0};
+    const char *json = LIST("{\"ph\":\"X\",\"cat\":\"a\\x\",\"name\":\"a\",\"ts\":1,\"dur\":1}");
+    EXPECT_STATUS(read_status(json, strlen(json), &err), MAREY_FORMAT);
+    EXPECT_HOLDS(err.message, "an escape that JSON does not have");
+}
+
 static void long_names_are_told_apart(void **state)
 {
     (void)state;
@@ -247,6 +263,7 @@ int main(void)
         cmocka_unit_test(numbers_and_text_are_one_id),
         cmocka_unit_test(names_are_unescaped),
         cmocka_unit_test(damaged_names_are_repaired_and_counted),
+        cmocka_unit_test(damage_in_any_text_of_a_record_counts),
         cmocka_unit_test(long_names_are_told_apart),
         cmocka_unit_test(device_and_stream_come_from_args),
         cmocka_unit_test(wide_correlations_stay_apart),
