@@ -89,5 +89,5 @@ uint64_t marey__str_hash(struct marey_str text)
     }
     if (len >= 8)
         return mix(mix(load(ptr, 8) ^ hash, k1), load(ptr + 8, len - 8) ^ k0 ^ hash);
-    return mix((len > 0 ? load(ptr, len) : 0) ^ k1, hash ^ k0);
+    return mix((len > 0 ? load(ptr, len) : 0) ^ k1, hash ^ k1);
 }
