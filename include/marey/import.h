@@ -11,6 +11,10 @@
  * The trace keeps plain files open and reads args from them when asked; a file
  * that changed meanwhile is an error (MAREY_CHANGED), not a wrong answer.
  *
+ * Caps: 256 MiB for one record or one member of the head, 65,535 files, 256 TiB of text
+ * each (MAREY_LIMIT, and the message says which); times of a record within ±2^62 ns, others
+ * are set aside (time_range). Nesting of values is not capped here, that of args is.
+ *
  * Threads: calls on different traces are independent.
  */
 #ifndef MAREY_IMPORT_H

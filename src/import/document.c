@@ -60,6 +60,9 @@ static enum marey_status next_window(struct document *doc, struct marey_error *e
     MAREY_TRY(marey__feed_next(&doc->feed, doc->at, err));
     if (doc->feed.block != NULL)
         doc->at = doc->feed.text;
+    if (MAREY_OFFSET_SOURCE(doc->feed.offset + doc->feed.len) != 0)
+        return marey__fail(err, MAREY_LIMIT, "cannot read '%s': more than 256 TiB of text",
+                           doc->feed.place->path);
     return MAREY_OK;
 }
 

@@ -84,6 +84,8 @@ static enum marey_status run(struct marey_gunzip *gunzip, struct marey_inflate_i
     gunzip->stored_from = gunzip->stored_len - io->in_len;
     gunzip->n_text += room_before - io->out_len;
     gunzip->is_member_over = result == MAREY_INFLATE_MEMBER;
+    if (result == MAREY_INFLATE_NOMEM)
+        return marey__fail_nomem(err);
     if (result == MAREY_INFLATE_DAMAGED)
         return fail_damaged(gunzip, "its gzip data is damaged", err);
     if (is_dry && !gunzip->is_member_over && room_before == io->out_len)

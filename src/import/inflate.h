@@ -14,7 +14,8 @@ struct marey_inflate;
 enum marey_inflate_result {
     MAREY_INFLATE_MORE,   /* all input is used, or all room is filled */
     MAREY_INFLATE_MEMBER, /* a member ended; the rest of the input is not touched */
-    MAREY_INFLATE_DAMAGED
+    MAREY_INFLATE_DAMAGED,
+    MAREY_INFLATE_NOMEM
 };
 
 /* What goes in and what comes out; both sides are moved forward. */

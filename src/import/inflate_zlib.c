@@ -101,5 +101,6 @@ enum marey_inflate_result marey__inflate_run(struct marey_inflate *gzip,
         return MAREY_INFLATE_MEMBER;
     if (status == Z_OK || status == Z_BUF_ERROR)
         return MAREY_INFLATE_MORE;
-    return MAREY_INFLATE_DAMAGED;
+    /* Its window is allocated when the first text is kept. */
+    return status == Z_MEM_ERROR ? MAREY_INFLATE_NOMEM : MAREY_INFLATE_DAMAGED;
 }

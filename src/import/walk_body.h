@@ -115,6 +115,8 @@ static inline const char *match_name(struct scan *scan, struct marey_names *name
     return close;
 }
 
+/* Read by key, args must end where counting brackets ends them: the generic way does both,
+ * and broken text must not depend on the way. */
 static inline const char *match_launch_args(struct scan *scan, const char *at,
                                             struct marey_launch_args *launch)
 {
@@ -122,8 +124,10 @@ static inline const char *match_launch_args(struct scan *scan, const char *at,
 
     if (*at != '{')
         return NULL;
-    at = scan_launch_args(scan, at, launch, &wide);
-    return at != NULL && wide.type == MAREY_VALUE_NONE ? at : NULL;
+    const char *end = scan_container(scan, at);
+    if (end == NULL || scan_launch_args(scan, at, launch, &wide) != end)
+        return NULL;
+    return wide.type == MAREY_VALUE_NONE ? end : NULL;
 }
 
 /* The end of the record if the template fits it, else NULL. */
@@ -302,8 +306,11 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
     const struct marey_value *args = &fields.value[MAREY_FIELD_ARGS];
     const bool has_launch = args->type == MAREY_VALUE_OBJECT && marey__kineto_wants_args(kind);
     if (has_launch) {
-        if (scan_launch_args(scan, args->text.ptr, &launch, &wide) == NULL)
+        const char *args_end = scan_launch_args(scan, args->text.ptr, &launch, &wide);
+        if (args_end == NULL)
             return NULL;
+        if (args_end != args->text.ptr + args->text.len)
+            return stop_at(scan, args_end);
         widen_correlation(&wide, &launch);
     }
     const char *broken = marey__kineto_add(kineto, &fields, has_launch ? &launch : NULL);
