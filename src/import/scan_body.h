@@ -68,9 +68,12 @@ static inline uint64_t escaped_bits(uint64_t slashes, uint64_t *carry)
 
 /* To the end of an object or array, by blocks, from its opening bracket (depth 0) or from
  * anywhere in it outside a string (depth 1): strings are masked out by the parity of
- * quotes, then brackets of its own kind are counted. Those of the other kind are nobody's
- * business here: whoever reads the inside finds out. Most blocks hold no bracket of the
- * kind, which one comparison tells: '{' and '}' are almost the last of ASCII. */
+ * quotes, then brackets of its own kind are counted. Most blocks hold none, which one
+ * comparison tells: '{' and '}' are almost the last of ASCII.
+ *
+ * The inside is not read, but letters that JSON has in strings only may not stand outside
+ * of them: a quote too many would else turn strings inside out and swallow the records up
+ * to the next such quote. */
 static const char *scan_to_close(struct scan *scan, const char *at, bool is_object, int64_t depth)
 {
     uint64_t in_string = 0; /* all ones while a string goes on */
@@ -83,7 +86,8 @@ static const char *scan_to_close(struct scan *scan, const char *at, bool is_obje
             quotes &= ~escaped_bits(block64_is(block, '\\'), &carry);
         const uint64_t outside = ~(prefix_xor(quotes) ^ in_string);
         in_string = (outside >> 63) - 1;
-        if (is_object && (block64_from(block, '{') & outside) == 0)
+        const uint64_t wrong = block64_no_json(block) & outside;
+        if (is_object && ((block64_from(block, '{') & outside) | wrong) == 0)
             continue;
 
         const uint64_t opens = block64_is(block, is_object ? '{' : '[') & outside;
@@ -93,9 +97,13 @@ static const char *scan_to_close(struct scan *scan, const char *at, bool is_obje
             const uint64_t below = (closes & (~closes + 1)) - 1;
             if (depth + __builtin_popcountll(opens & below) != n_closed)
                 continue;
+            if ((wrong & below) != 0)
+                break;
             at += __builtin_ctzll(closes);
             return at < scan->end ? at + 1 : stop_at(scan, at);
         }
+        if (wrong != 0)
+            return stop_at(scan, at + __builtin_ctzll(wrong));
         depth += __builtin_popcountll(opens) - __builtin_popcountll(all_closes);
     }
     return stop_at(scan, scan->end);

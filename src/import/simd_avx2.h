@@ -61,6 +61,30 @@ static inline bool block64_has(struct block64 block, char c)
     return _mm256_testz_si256(found, found) == 0;
 }
 
+/* Bytes that JSON has outside its strings, the words NaN and Infinity included, as one bit a
+ * high nibble: allowed are those whose two rows share a bit.
+ *
+ *     0x0_ TAB LF CR    0x2_ blank " + , - .    0x3_ 0 to 9 :    0x4_ E I N
+ *     0x5_ [ ]          0x6_ a e f i l n        0x7_ r s t u y { } */
+static inline __m256i is_no_json(__m256i bytes)
+{
+    const __m256i by_low = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(6, 36, 70, 68, 68, 108, 36, 4, 4, 109, 5, 82, 34, 83, 42, 0));
+    const __m256i by_high = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(1, 0, 2, 4, 8, 16, 32, 64, 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
+    const __m256i shared =
+        _mm256_and_si256(_mm256_shuffle_epi8(by_low, bytes), _mm256_shuffle_epi8(by_high, high));
+
+    return _mm256_cmpeq_epi8(shared, _mm256_setzero_si256());
+}
+
+/* Bit i is set where byte i of the block cannot stand outside a string. */
+static inline uint64_t block64_no_json(struct block64 block)
+{
+    return join_masks(is_no_json(block.low), is_no_json(block.high));
+}
+
 /* Bit i of the result is the parity of bits 0 to i. */
 static inline uint64_t prefix_xor(uint64_t bits)
 {

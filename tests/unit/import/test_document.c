@@ -117,6 +117,9 @@ static void broken_text_is_placed(void **state)
         {"[{\"ph\":\"M\"}", 11},
         {"[{\"ph\":\"M\",}]", 11},
         {"[{\"ph\":\"M\",\"args\":{\"a\":[1}", 26},
+        /* Two records with a quote too many each: what lies between is no string. */
+        {"[{\"ph\":\"X\",\"args\":{\"a\":\"b\"c\"}},{\"ph\":\"X\",\"args\":{\"a\":\"b\"c\"}}]", 26},
+        {"[{\"ph\":\"X\",\"args\":{\"a\":\"say \"hi\"\"}}]", 29},
         {"[{\"ph\":\"M\",\"ts\":NaN}]", 16},
         {"[{\"ph\":\"M\",\"ts\":nul}]", 16},
         {"{\"a\":1,\"traceEvents\":[]} x", 25},
@@ -132,6 +135,16 @@ static void broken_text_is_placed(void **state)
         EXPECT_STATUS(read_status(rows[i].json, strlen(rows[i].json), &err), MAREY_FORMAT);
         EXPECT_I64(err.offset_bytes, rows[i].offset);
     }
+}
+
+static void words_that_are_no_numbers_pass_in_args(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text(
+        "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":1,"
+        "\"args\":{\"a\":NaN,\"b\":-Infinity,\"c\":[inf,true,null,1E-5],\"correlation\":3}}]");
+    EXPECT_U64(marey_trace_links(trace).n, 1);
+    marey_trace_free(trace);
 }
 
 static void a_base_time_out_of_range_is_refused(void **state)
@@ -152,6 +165,7 @@ int main(void)
         cmocka_unit_test(a_byte_order_mark_is_passed),
         cmocka_unit_test(what_is_no_trace_is_named),
         cmocka_unit_test(broken_text_is_placed),
+        cmocka_unit_test(words_that_are_no_numbers_pass_in_args),
         cmocka_unit_test(a_base_time_out_of_range_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
