@@ -51,7 +51,8 @@ struct marey_average {
     uint64_t n_calls;
     uint64_t n_timed; /* calls of known duration: what mean and percentiles are of */
     int64_t self_ns;  /* device operations: their sum */
-    int64_t total_ns; /* recursion counted once; device operations: their sum */
+    int64_t total_ns; /* time in which a call of the row was open, added over the threads (so
+                       * recursion is counted once); device operations: their sum */
     int64_t sum_ns;   /* of all n_timed durations, nested calls too: mean = sum_ns / n_timed */
     int64_t min_ns;
     int64_t max_ns;

@@ -16,21 +16,27 @@
  *     stack: P A                 then P, which ended at 100, goes without a charge
  *
  * In both, zero-length slices are never open, a slice of unknown duration is counted and
- * has no time, and a call inside another of its group is in no total: recursion counts
- * once.
+ * has no time, and of a call only what no earlier call of its group covers is in the
+ * total: recursion counts once.
  */
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
+
+/* Device time inside a call that has no call of its group around it. */
+static inline void add_inside(struct marey_averages_work *work, uint32_t slice_idx)
+{
+    if (work->inside_ns != NULL && work->inside_ns[slice_idx] != 0) {
+        int64_t *total_ns = &work->keys[work->group_of[slice_idx]].device_total_ns;
+        *total_ns = marey__ns_join(*total_ns, work->inside_ns[slice_idx]);
+    }
+}
 
 /* A call that has no call of its group around it. */
 static inline void add_outermost(struct marey_averages_work *work, struct marey_group *group,
                                  uint32_t slice_idx, int64_t dur_ns)
 {
     group->total_ns = marey__ns_add(group->total_ns, dur_ns);
-    if (work->inside_ns != NULL && work->inside_ns[slice_idx] != 0) {
-        int64_t *total_ns = &work->keys[work->group_of[slice_idx]].device_total_ns;
-        *total_ns = marey__ns_join(*total_ns, work->inside_ns[slice_idx]);
-    }
+    add_inside(work, slice_idx);
 }
 
 static inline void add_nested(struct marey_group *group, int64_t dur_ns)
@@ -135,6 +141,28 @@ static bool push(struct sweep *sweep, int64_t end_ns, uint32_t group)
     return true;
 }
 
+/* Where slices cross, a call may outlive the one around it, and the chain of parents may
+ * hold a call that has ended. Total is the time in which at least one call of the group was
+ * open on the thread: what no earlier call of it covers. Owned operations follow the chain
+ * of parents, so theirs are taken once along it. */
+static void add_crossing(struct marey_averages_work *work, struct marey_group *group,
+                         uint32_t slice_idx)
+{
+    const int64_t start_ns = work->slices.start_ns[slice_idx];
+    const int64_t dur_ns = work->slices.dur_ns[slice_idx];
+    const int64_t end_ns = marey__ns_end(start_ns, dur_ns);
+    int64_t fresh_ns = dur_ns;
+
+    if (group->open_until_ns > start_ns)
+        fresh_ns = end_ns > group->open_until_ns ? end_ns - group->open_until_ns : 0;
+    if (end_ns > group->open_until_ns)
+        group->open_until_ns = end_ns;
+    group->total_ns = marey__ns_add(group->total_ns, fresh_ns);
+    add_nested(group, dur_ns - fresh_ns);
+    if (group->n_open == 0)
+        add_inside(work, slice_idx);
+}
+
 /* False without memory, or if a duration exceeds the limit. */
 static bool sweep_thread(struct sweep *sweep, uint32_t track_idx, int64_t limit_ns)
 {
@@ -149,17 +177,16 @@ static bool sweep_thread(struct sweep *sweep, uint32_t track_idx, int64_t limit_
         const int64_t dur_ns = work->slices.dur_ns[i];
 
         advance(sweep, groups, start_ns);
-        if (marey__count_call(group, &work->slices, i, track_idx))
+        if (marey__count_call(group, &work->slices, i, track_idx)) {
             group->n_open = 0;
+            group->open_until_ns = INT64_MIN;
+        }
         if (dur_ns == MAREY_UNKNOWN)
             continue;
         if (dur_ns > limit_ns)
             return false;
         marey__count_time(group, dur_ns);
-        if (group->n_open == 0)
-            add_outermost(work, group, i, dur_ns);
-        else
-            add_nested(group, dur_ns);
+        add_crossing(work, group, i);
         if (dur_ns > 0) {
             if (!push(sweep, marey__ns_end(start_ns, dur_ns), group_idx)) {
                 sweep->is_out_of_memory = true;

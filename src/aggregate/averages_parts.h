@@ -25,18 +25,17 @@ enum marey_hidden_group {
     MAREY_N_HIDDEN = 3
 };
 
-/* What the sweep of a thread adds to: one cache line a group, apart from the rest. */
+/* What the sweep of a thread adds to, apart from the rest. */
 struct marey_group {
     int64_t self_ns;
     int64_t total_ns;
     int64_t nested_ns; /* durations of calls inside a call of the same group: not in total */
     int64_t min_ns;
     int64_t max_ns;
-    union {                    /* of the track being swept */
-        int64_t n_open;        /* slices of the group on the stack */
-        int64_t open_until_ns; /* end of its last outermost call */
-    };
-    uint32_t track_idx; /* the last one on which it was met */
+    /* Of the track being swept: */
+    int64_t open_until_ns; /* until when a call of the group is open */
+    uint32_t n_open;       /* slices of the group on the stack, where slices cross */
+    uint32_t track_idx;    /* the last one on which it was met */
     uint32_t first_slice;
     uint32_t n_calls;
     uint32_t n_timed;

@@ -157,9 +157,9 @@ static void averages_count_each_outermost_call(void **state)
     finish(averages, trace);
 }
 
-/* A slice that ended but lies under one that goes on is still an ancestor of what begins
- * there: totals follow the parents. */
-static void averages_see_recursion_through_a_buried_slice(void **state)
+/* Where slices cross, the chain of parents may hold a call that has ended: what begins
+ * then is no recursion, and of two calls that overlap only the rest of the later counts. */
+static void averages_total_the_time_in_which_a_row_was_open(void **state)
 {
     (void)state;
     struct make_trace make;
@@ -168,10 +168,15 @@ static void averages_see_recursion_through_a_buried_slice(void **state)
     make_slice(&make, "cpu_op", "a", 0, 100);
     make_slice(&make, "cpu_op", "b", 10, 120);
     make_slice(&make, "cpu_op", "a", 105, 110);
+    make_slice(&make, "cpu_op", "c", 200, 300);
+    make_slice(&make, "cpu_op", "d", 210, 350);
+    make_slice(&make, "cpu_op", "c", 290, 320);
     struct marey_trace *trace = make_trace_end(&make);
     struct marey_averages *averages = average(trace, by_name);
-    expect_op(averages, "a", 2, 100, 10 + 5);
+    expect_op(averages, "a", 2, 100 + 5, 10 + 5);
     expect_op(averages, "b", 1, 110, 105);
+    expect_op(averages, "c", 2, 120, 10 + 30);
+    expect_op(averages, "d", 1, 140, 110);
     finish(averages, trace);
 }
 
@@ -545,7 +550,7 @@ int main(void)
         cmocka_unit_test(averages_show_python_when_asked),
         cmocka_unit_test(averages_count_recursion_once),
         cmocka_unit_test(averages_count_each_outermost_call),
-        cmocka_unit_test(averages_see_recursion_through_a_buried_slice),
+        cmocka_unit_test(averages_total_the_time_in_which_a_row_was_open),
         cmocka_unit_test(averages_break_ties_by_name_in_any_order),
         cmocka_unit_test(averages_count_zero_length_slices),
         cmocka_unit_test(averages_put_an_annotation_around_an_op),
