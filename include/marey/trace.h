@@ -424,7 +424,7 @@ struct marey_footprint {
     uint64_t other_bytes;
 };
 
-MAREY_API struct marey_footprint marey_trace_footprint(const struct marey_trace *trace);
+MAREY_API struct marey_footprint marey_trace_footprint(struct marey_trace *trace);
 
 #ifdef __cplusplus
 }

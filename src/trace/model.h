@@ -123,6 +123,7 @@ struct marey_trace {
     int64_t *memory_value; /* five columns, one after another */
     bool has_memory;
     struct marey_ledger_row ledger_row[MAREY_N_REASONS];
+    size_t n_ledger_rows;
 };
 
 /* nest.c: parents and crossings of all tracks; self times if self_ns is not NULL. False
@@ -135,6 +136,9 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
 
 /* kind.c: what a category text means. */
 enum marey_kind marey__kind_of_category(struct marey_str text);
+
+/* kind.c: today's category text of a kind, "other" if it has none. */
+const char *marey__category_of_kind(enum marey_kind kind);
 
 /* trace.c: an empty trace; NULL without memory. */
 struct marey_trace *marey__trace_new(const struct marey_alloc *alloc);

@@ -417,6 +417,9 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
     trace->owners.n = n;
     trace->owners.launch_idx = trace->launch_idx;
     trace->owners.owner_idx = trace->owner_idx;
+    /* Owners are the last to note anything, so the account is complete, and its rows can be
+     * read without the lock from here on. */
+    trace->n_ledger_rows = marey__account_rows(&trace->account, trace->ledger_row);
     trace->has_owners = true;
 
 done:

@@ -273,7 +273,7 @@ enum marey_status marey_trace_ledger(struct marey_trace *trace, struct marey_led
         *ledger = (struct marey_ledger){
             .n_read = n_read,
             .n_used = records_used(trace, n_read),
-            .n_rows = marey__account_rows(&trace->account, trace->ledger_row),
+            .n_rows = trace->n_ledger_rows,
             .rows = trace->ledger_row,
         };
     }
@@ -294,14 +294,18 @@ static uint64_t lazy_bytes(const struct marey_trace *trace)
     return bytes + trace->memory.n * 44;
 }
 
-struct marey_footprint marey_trace_footprint(const struct marey_trace *trace)
+struct marey_footprint marey_trace_footprint(struct marey_trace *trace)
 {
+    (void)pthread_mutex_lock(&trace->lock);
+    const uint64_t lazy = lazy_bytes(trace);
+    (void)pthread_mutex_unlock(&trace->lock);
+
     const uint64_t points = trace->instants.capacity + trace->counters.capacity;
     return (struct marey_footprint){
         .column_bytes = trace->slices.capacity * 34 + trace->links.capacity * 12 +
                         trace->flows.capacity * 22 + points * 26,
         .string_bytes = marey__intern_bytes(&trace->strings),
-        .lazy_bytes = lazy_bytes(trace),
+        .lazy_bytes = lazy,
         .other_bytes = sizeof *trace + trace->tracks.capacity * sizeof *trace->tracks.at +
                        trace->sources.capacity * sizeof *trace->sources.at +
                        trace->metas.capacity * sizeof *trace->metas.at +

@@ -22,6 +22,8 @@ struct reader {
     const struct marey_ledger_row *rows;
     const int64_t *external_ids;
     int64_t sum_ns;
+    uint64_t n_noted;
+    uint64_t column_bytes;
 };
 
 static enum marey_status read_self(struct reader *reader)
@@ -48,6 +50,9 @@ static enum marey_status read_ledger(struct reader *reader)
     struct marey_ledger ledger = {0};
     const enum marey_status status = marey_trace_ledger(reader->trace, &ledger, NULL);
     reader->rows = ledger.rows;
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        reader->n_noted += ledger.rows[i].count;
+    reader->column_bytes = marey_trace_footprint(reader->trace).column_bytes;
     return status;
 }
 
@@ -114,6 +119,8 @@ static void columns_are_built_once_when_threads_race(void **state)
         EXPECT_TRUE(readers[i].owner_idx == readers[0].owner_idx);
         EXPECT_TRUE(readers[i].rows == readers[0].rows);
         EXPECT_TRUE(readers[i].external_ids == readers[0].external_ids);
+        EXPECT_U64(readers[i].n_noted, readers[0].n_noted);
+        EXPECT_TRUE(readers[i].column_bytes > 0);
         EXPECT_I64(readers[i].sum_ns, N_SLICES * (90 + 30));
     }
     EXPECT_I64(readers[0].external_ids[0], 5);
