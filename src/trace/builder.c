@@ -103,28 +103,43 @@ struct marey_source *marey__builder_source(struct marey_builder *builder)
     return &builder->trace->sources.at[builder->source_idx];
 }
 
+static uint32_t intern_or_fail(struct marey_builder *builder, struct marey_str text)
+{
+    const uint32_t id = marey__intern(&builder->trace->strings, text);
+    if (id == MAREY_NONE)
+        builder->failed = true;
+    return id;
+}
+
+/* Once for a trace: how many records it concerns is not known here. */
+static void note_many_labels(struct marey_builder *builder)
+{
+    struct marey_account *account = &builder->trace->account;
+    if (account->count[MAREY_REASON_MANY_LABELS] == 0)
+        marey__account_note(account, MAREY_REASON_MANY_LABELS,
+                            MAREY_OFFSET(builder->source_idx, 0));
+}
+
+/* The last MAREY_N_KINDS places are kept for one category of each kind, under which those
+ * that come too late are shown: what they mean to the numbers must not depend on when. */
 uint8_t marey__builder_category(struct marey_builder *builder, struct marey_str text)
 {
     struct marey_trace *trace = builder->trace;
-    uint32_t name_id = MAREY_NONE;
-    if (text.ptr != NULL) {
-        name_id = marey__intern(&trace->strings, text);
-        if (name_id == MAREY_NONE)
-            builder->failed = true;
+    const enum marey_kind kind =
+        text.ptr == NULL ? MAREY_KIND_OTHER : marey__kind_of_category(text);
+    uint32_t name_id = text.ptr == NULL ? MAREY_NONE : intern_or_fail(builder, text);
+    for (int is_late = 0; is_late < 2; is_late++) {
+        for (size_t i = 0; i < trace->n_categories; i++)
+            if (trace->category[i].name_id == name_id)
+                return (uint8_t)i;
+        if (is_late == 1 || trace->n_categories < MAREY_N_CATEGORIES - MAREY_N_KINDS)
+            break;
+        note_many_labels(builder);
+        name_id = intern_or_fail(builder, marey__str(marey__category_of_kind(kind)));
     }
-    for (size_t i = 0; i < trace->n_categories; i++)
-        if (trace->category[i].name_id == name_id)
-            return (uint8_t)i;
-    if (trace->n_categories == MAREY_N_CATEGORIES)
-        return MAREY_N_CATEGORIES - 1;
-    if (trace->n_categories == MAREY_N_CATEGORIES - 1) {
-        name_id = marey__intern_c(&trace->strings, "other");
-        text = marey__str("other");
-    }
-    trace->category[trace->n_categories] = (struct marey_category){
-        .name_id = name_id,
-        .kind = text.ptr == NULL ? MAREY_KIND_OTHER : marey__kind_of_category(text),
-    };
+    MAREY_ASSERT(trace->n_categories < MAREY_N_CATEGORIES);
+    trace->category[trace->n_categories] =
+        (struct marey_category){.name_id = name_id, .kind = kind};
     return (uint8_t)trace->n_categories++;
 }
 
@@ -369,14 +384,17 @@ void marey__builder_add_counter(struct marey_builder *builder, const struct mare
 }
 
 /* The label of a flow: its category and name, which Kineto writes alike. */
-static uint8_t flow_label(struct marey_trace *trace, uint32_t cat_name_id, uint32_t name_id)
+static uint8_t flow_label(struct marey_builder *builder, uint32_t cat_name_id, uint32_t name_id)
 {
+    struct marey_trace *trace = builder->trace;
     for (size_t i = 0; i < trace->n_flow_labels; i++)
         if (trace->flow_label[i].cat_name_id == cat_name_id &&
             trace->flow_label[i].name_id == name_id)
             return (uint8_t)i;
-    if (trace->n_flow_labels == MAREY_N_CATEGORIES)
+    if (trace->n_flow_labels == MAREY_N_CATEGORIES) {
+        note_many_labels(builder);
         return MAREY_N_CATEGORIES - 1;
+    }
     trace->flow_label[trace->n_flow_labels] = (struct marey_flow_label){cat_name_id, name_id};
     return (uint8_t)trace->n_flow_labels++;
 }
@@ -395,7 +413,7 @@ void marey__builder_add_flow(struct marey_builder *builder, const struct marey_n
     flows->id[row] = id;
     flows->track_idx[row] = point->track_idx;
     flows->label_idx[row] =
-        flow_label(trace, trace->category[point->cat_id].name_id, point->name_id);
+        flow_label(builder, trace->category[point->cat_id].name_id, point->name_id);
     flows->phase[row] = (uint8_t)phase;
 }
 

@@ -59,8 +59,8 @@ uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *
  * next marey__builder_begin_source. */
 struct marey_source *marey__builder_source(struct marey_builder *builder);
 
-/* The id of a category as the file spells it; {NULL, 0} is "no category". Past 255
- * different ones the last id, "other". */
+/* The id of a category as the file spells it; {NULL, 0} is "no category". Past 239
+ * different ones those that mean the same share an id, and the ledger says so. */
 uint8_t marey__builder_category(struct marey_builder *builder, struct marey_str text);
 enum marey_kind marey__builder_kind(const struct marey_builder *builder, uint8_t cat_id);
 

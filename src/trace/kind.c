@@ -79,6 +79,14 @@ enum marey_kind marey__kind_of_category(struct marey_str text)
     return MAREY_KIND_OTHER;
 }
 
+const char *marey__category_of_kind(enum marey_kind kind)
+{
+    for (size_t i = 0; i < sizeof category_table / sizeof category_table[0]; i++)
+        if (category_table[i].kind == kind)
+            return category_table[i].text;
+    return "other";
+}
+
 const char *marey_kind_name(enum marey_kind kind)
 {
     return (unsigned)kind < MAREY_N_KINDS ? kind_names[kind] : "other";

@@ -52,6 +52,9 @@ static const struct {
     [MAREY_REASON_KERNEL_BEFORE_LAUNCH] = {"kernel_before_launch", MAREY_LEDGER_FINDING,
                                            "device operations that begin before their launch: "
                                            "the clocks disagree"},
+    [MAREY_REASON_MANY_LABELS] = {"many_labels", MAREY_LEDGER_FINDING,
+                                  "more categories or kinds of arrows than are told apart: the "
+                                  "rest are shown under one name"},
     [MAREY_REASON_RANK_ASSUMED] = {"rank_assumed", MAREY_LEDGER_INFO,
                                    "files that do not tell their rank"},
     [MAREY_REASON_RENAMED_THREAD] = {"renamed_thread", MAREY_LEDGER_INFO,

@@ -486,7 +486,8 @@ static void categories_mean_kinds(void **state)
         EXPECT_TRUE(marey_kind_name((enum marey_kind)kind)[0] != '\0');
 }
 
-static void categories_past_255_are_other(void **state)
+/* Late categories lose their name, never their meaning, and the ledger says so. */
+static void categories_past_the_cap_keep_their_kind(void **state)
 {
     (void)state;
     struct make_trace make;
@@ -497,15 +498,25 @@ static void categories_past_255_are_other(void **state)
         (void)snprintf(text, sizeof text, "category %d", i);
         make_slice(&make, text, "a", i, i + 1);
     }
+    make_slice(&make, "kernel", "k", 500, 501);
+    make_slice(&make, "Kernel", "k", 502, 503);
     struct marey_trace *trace = make_trace_end(&make);
     size_t n = 0;
     const struct marey_category *categories = marey_trace_categories(trace, &n);
     const struct marey_slices slices = marey_trace_slices(trace);
-    EXPECT_U64(n, 256);
-    EXPECT_U64(slices.n, 400);
+    EXPECT_U64(n, 256 - MAREY_N_KINDS + 2);
+    EXPECT_U64(slices.n, 402);
     EXPECT_VIEW(marey_trace_string(trace, categories[slices.cat_id[3]].name_id), "category 3");
     EXPECT_VIEW(marey_trace_string(trace, categories[slices.cat_id[399]].name_id), "other");
     EXPECT_U64(marey_trace_slice_kind(trace, 399), MAREY_KIND_OTHER);
+    EXPECT_U64(marey_trace_slice_kind(trace, 400), MAREY_KIND_KERNEL);
+    EXPECT_U64(marey_trace_slice_kind(trace, 401), MAREY_KIND_KERNEL);
+    struct marey_ledger ledger;
+    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
+    size_t n_many = 0;
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        n_many += strcmp(ledger.rows[i].reason, "many_labels") == 0;
+    EXPECT_U64(n_many, 1);
     marey_trace_free(trace);
 }
 
@@ -653,7 +664,7 @@ int main(void)
         cmocka_unit_test(ledger_counts_and_gives_examples),
         cmocka_unit_test(reasons_have_names_and_meanings),
         cmocka_unit_test(categories_mean_kinds),
-        cmocka_unit_test(categories_past_255_are_other),
+        cmocka_unit_test(categories_past_the_cap_keep_their_kind),
         cmocka_unit_test(points_are_ordered_by_track_time_name),
         cmocka_unit_test(builder_survives_want_of_memory),
         cmocka_unit_test(builder_needs_no_block_to_shrink),
