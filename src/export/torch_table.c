@@ -455,6 +455,9 @@ static void put_table(struct table *table)
 
 static enum marey_status make_table(struct table *table, struct marey_error *err)
 {
+    if (table->options == NULL)
+        return marey__fail(err, MAREY_INVALID,
+                           "no options of torch's table, take marey_torch_table_defaults()");
     if (table->options->size < sizeof *table->options)
         return marey__fail(err, MAREY_INVALID,
                            "bad options of torch's table: size %zu, set it to sizeof options",

@@ -98,6 +98,9 @@ static void table_refuses_what_torch_cannot_sort(void **state)
     EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
     options.sort_by = "id"; /* of single events only */
     EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
+    EXPECT_STATUS(marey_torch_events_table_text(fixture.view, NULL, &fixture.text, &err),
+                  MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "marey_torch_table_defaults()");
     EXPECT_OK(marey_torch_events_table_text(fixture.view, &options, &fixture.text, &err), &err);
     options.size = 1;
     EXPECT_STATUS(table(&fixture, &options, &err), MAREY_INVALID);
