@@ -6,6 +6,7 @@
  */
 #include "import/import.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -116,7 +117,9 @@ enum marey_status marey__import_bytes(struct marey_str bytes, const struct marey
 
 static struct marey_alloc alloc_of(const struct marey_import_options *options)
 {
-    return marey__alloc_or_default(options == NULL ? NULL : options->alloc);
+    const size_t least = offsetof(struct marey_import_options, alloc) + sizeof options->alloc;
+    const bool has_alloc = options != NULL && options->size >= least;
+    return marey__alloc_or_default(has_alloc ? options->alloc : NULL);
 }
 
 enum marey_status marey_import_file(const char *path, const struct marey_import_options *options,
