@@ -35,15 +35,22 @@ static struct marey_place_id id_of(const struct stat *info)
         .device = info->st_dev,
         .inode = info->st_ino,
         .size_bytes = info->st_size,
-        .changed_s = (int64_t)info->st_mtim.tv_sec,
-        .changed_ns = (int64_t)info->st_mtim.tv_nsec,
+        .written_s = (int64_t)info->st_mtim.tv_sec,
+        .written_ns = (int64_t)info->st_mtim.tv_nsec,
+        .changed_s = (int64_t)info->st_ctim.tv_sec,
+        .changed_ns = (int64_t)info->st_ctim.tv_nsec,
+        .n_links = info->st_nlink,
     };
 }
 
+/* The time of writing can be set back, that of change cannot; but the latter also moves when
+ * a name of the file goes, which leaves its bytes as they are. */
 static bool same_id(const struct marey_place_id *a, const struct marey_place_id *b)
 {
     return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
-           a->changed_s == b->changed_s && a->changed_ns == b->changed_ns;
+           a->written_s == b->written_s && a->written_ns == b->written_ns &&
+           (a->n_links != b->n_links ||
+            (a->changed_s == b->changed_s && a->changed_ns == b->changed_ns));
 }
 
 static ssize_t read_some(int fd, void *bytes, size_t want)

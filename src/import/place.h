@@ -17,8 +17,11 @@ struct marey_place_id {
     dev_t device;
     ino_t inode;
     off_t size_bytes;
+    int64_t written_s;
+    int64_t written_ns;
     int64_t changed_s;
     int64_t changed_ns;
+    nlink_t n_links;
 };
 
 struct marey_place {

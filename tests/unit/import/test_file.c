@@ -3,6 +3,7 @@
  * they change, end early or are not there.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -147,6 +148,26 @@ static void a_changed_file_is_an_error_not_an_answer(void **state)
                   MAREY_CHANGED);
     EXPECT_HOLDS(err.message, "it changed since it was loaded");
     EXPECT_U64(seen.n, 0);
+    marey_trace_free(trace);
+}
+
+/* The time of writing is put back, as some tools do. */
+static void a_file_changed_in_place_is_noticed(void **state)
+{
+    struct folder *folder = *state;
+    const char *path = put_text(folder, "a.json", two_records);
+    struct marey_trace *trace = read_file(path);
+    const struct marey_slices slices = marey_trace_slices(trace);
+    struct seen seen = {0};
+    struct stat before;
+    EXPECT_I64(stat(path, &before), 0);
+    FILE *file = fopen(path, "rb+");
+    EXPECT_TRUE(file != NULL && fseek(file, 3, SEEK_SET) == 0 && fputc(' ', file) == ' ' &&
+                fclose(file) == 0);
+    const struct timespec times[2] = {before.st_atim, before.st_mtim};
+    EXPECT_I64(utimensat(AT_FDCWD, path, times, 0), 0);
+    EXPECT_STATUS(marey_trace_walk_args(trace, slices.offset, slices.n, see, &seen, NULL),
+                  MAREY_CHANGED);
     marey_trace_free(trace);
 }
 
@@ -357,11 +378,17 @@ static void no_memory_leaves_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(args_come_from_every_kind_of_place), CASE(a_changed_file_is_an_error_not_an_answer),
-        CASE(a_replaced_file_is_still_read),      CASE(gzip_members_are_read_one_after_another),
-        CASE(damaged_gzip_is_an_error),           CASE(several_files_are_sources_of_one_trace),
-        CASE(many_files_rest_between_uses),       CASE(standard_input_is_kept),
-        CASE(what_cannot_be_read_says_why),       CASE(folders_list_their_traces),
+        CASE(args_come_from_every_kind_of_place),
+        CASE(a_changed_file_is_an_error_not_an_answer),
+        CASE(a_file_changed_in_place_is_noticed),
+        CASE(a_replaced_file_is_still_read),
+        CASE(gzip_members_are_read_one_after_another),
+        CASE(damaged_gzip_is_an_error),
+        CASE(several_files_are_sources_of_one_trace),
+        CASE(many_files_rest_between_uses),
+        CASE(standard_input_is_kept),
+        CASE(what_cannot_be_read_says_why),
+        CASE(folders_list_their_traces),
         CASE(no_memory_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
