@@ -85,6 +85,7 @@ int main(int argc, char **argv)
 {
     /* A reader that went away is seen as an error of write, and is none. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 
     if (argc < 2) {
         usage_error(NULL, "no command given");
