@@ -56,22 +56,32 @@ static bool map_arrows(const struct marey_torch_build *build, struct marey_hashm
     return true;
 }
 
-static bool has_thread(const struct marey_torch_build *build, int64_t thread)
+/* Numbers that threads have already: keys of a hash map. */
+static bool has_thread(const struct marey_hashmap *taken, int64_t thread)
 {
-    for (size_t i = 0; i < build->n_tracks; i++)
-        if (build->track_thread[i] == thread)
-            return true;
-    return false;
+    return marey__hashmap_get(taken, (uint64_t)thread) != MAREY_NONE;
+}
+
+/* False without memory. */
+static bool give_thread(struct marey_torch_build *build, struct marey_hashmap *taken,
+                        uint32_t track_idx, int64_t thread)
+{
+    uint32_t *place = marey__hashmap_put(taken, (uint64_t)thread);
+    if (place == NULL)
+        return false;
+    *place = track_idx;
+    build->track_thread[track_idx] = thread;
+    return true;
 }
 
 /* What backward ops tell. */
-static bool number_by_arrows(struct marey_torch_build *build)
+static bool number_by_arrows(struct marey_torch_build *build, struct marey_hashmap *taken)
 {
     struct marey_hashmap start_track;
     struct marey_hashmap by_place;
     marey__hashmap_init(&start_track, &build->alloc);
     marey__hashmap_init(&by_place, &build->alloc);
-    const bool has_room = map_arrows(build, &start_track, &by_place);
+    bool has_room = map_arrows(build, &start_track, &by_place);
     for (size_t i = 0; i < build->n_rows && has_room; i++) {
         const struct marey_torch_row *row = &build->rows[i];
         if (row->kind != MAREY_KIND_OP || row->forward_thread <= 0)
@@ -79,8 +89,8 @@ static bool number_by_arrows(struct marey_torch_build *build)
         const uint32_t track =
             marey__hashmap_get(&by_place, place_key(build, row->track_idx, row->start_ns));
         if (track != MAREY_NONE && build->track_thread[track] == 0 &&
-            !has_thread(build, row->forward_thread))
-            build->track_thread[track] = row->forward_thread;
+            !has_thread(taken, row->forward_thread))
+            has_room = give_thread(build, taken, track, row->forward_thread);
     }
     marey__hashmap_release(&by_place);
     marey__hashmap_release(&start_track);
@@ -94,36 +104,44 @@ static bool is_main(const struct marey_track *track)
 }
 
 /* Also where its Python functions are no rows, since others may hang below them. */
-static void number_main_thread(struct marey_torch_build *build)
+static bool number_main_thread(struct marey_torch_build *build, struct marey_hashmap *taken)
 {
     size_t n = 0;
     const struct marey_track *track = marey_trace_tracks(build->trace, &n);
-    for (size_t i = 0; i < n && !has_thread(build, 1); i++)
+    if (has_thread(taken, 1))
+        return true;
+    for (uint32_t i = 0; i < n; i++)
         if (is_main(&track[i]) && build->track_thread[i] == 0)
-            build->track_thread[i] = 1;
+            return give_thread(build, taken, i, 1);
+    return true;
 }
 
 /* Only events of the front end make a thread: runtime calls are put on that of their op. */
-static void number_the_rest(struct marey_torch_build *build)
+static bool number_the_rest(struct marey_torch_build *build, struct marey_hashmap *taken)
 {
-    int64_t next = has_thread(build, 1) ? 2 : 1;
+    int64_t next = has_thread(taken, 1) ? 2 : 1;
     for (size_t i = 0; i < build->n_rows; i++) {
         const struct marey_torch_row *row = &build->rows[i];
         if (!marey__torch_is_front_end(row) || build->track_thread[row->track_idx] != 0)
             continue;
-        while (has_thread(build, next))
+        while (has_thread(taken, next))
             next++;
-        build->track_thread[row->track_idx] = next++;
+        if (!give_thread(build, taken, row->track_idx, next++))
+            return false;
     }
+    return true;
 }
 
 enum marey_status marey__torch_number_threads(struct marey_torch_build *build,
                                               struct marey_error *err)
 {
-    if (!number_by_arrows(build))
+    struct marey_hashmap taken;
+    marey__hashmap_init(&taken, &build->alloc);
+    const bool has_room = number_by_arrows(build, &taken) && number_main_thread(build, &taken) &&
+                          number_the_rest(build, &taken);
+    marey__hashmap_release(&taken);
+    if (!has_room)
         return marey__fail_nomem(err);
-    number_main_thread(build);
-    number_the_rest(build);
     for (uint32_t i = 0; i < build->n_tracks; i++)
         if (build->track_thread[i] == 1)
             build->home_track = i;
