@@ -1,0 +1,46 @@
+/*
+ * marey/intake.h - from a recorded session to a trace, without text in between.
+ *
+ *     struct marey_trace *trace = NULL;
+ *     if (marey_session_trace(session, NULL, &trace, &err) == MAREY_OK)
+ *         ...                                          // averages, tables, exports
+ *     marey_trace_free(trace);
+ *
+ * Life: a trace holds the records of its session for args that are read later; the session
+ * itself may be freed at once.
+ *
+ * Threads: also of a session that runs: the trace has what was published when it was made.
+ */
+#ifndef MAREY_INTAKE_H
+#define MAREY_INTAKE_H
+
+#include "marey/record.h"
+#include "marey/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All zero means the defaults. */
+struct marey_intake_options {
+    size_t size;
+    const struct marey_alloc *alloc; /* NULL: the C library's; copied */
+    int64_t rank;                    /* used if has_rank */
+    int64_t world_size;              /* 0: not known */
+    bool has_rank;
+};
+
+/* Makes a trace of what the session asked for. Ranges that are open at the stop (or now)
+ * reach there and are marked MAREY_SLICE_OPEN; ends whose begin lies before the start are
+ * counted in the ledger, and so are losses.
+ * \owns gives *trace, freed by marey_trace_free
+ * \fails MAREY_NOMEM; MAREY_INVALID (options->size, a session of the parent process) */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_session_trace(struct marey_session *session, const struct marey_intake_options *options,
+                    struct marey_trace **trace, struct marey_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
