@@ -99,7 +99,8 @@ struct marey_op {
     const char *name;
     const uint64_t *inputs; /* [n_input_words], NULL where not recorded */
     int64_t sequence;       /* autograd's sequence number, negative: none */
-    uint64_t forward_thread;
+    uint64_t forward_thread; /* of a backward node the thread of its forward operator, of others
+                                this thread; both as torch numbers them */
     uint32_t n_input_words;
     uint32_t token; /* finds the end: any number that the end repeats */
     uint32_t scope; /* enum marey_scope */

@@ -119,8 +119,8 @@ marey_session_start(const struct marey_session_options *options, struct marey_se
 /* Stops recording for this session; hooks that no other session needs are removed. What is
  * open stays so in its trace. A second stop does nothing.
  * \fails MAREY_INVALID: the session is the parent process's */
-MAREY_API MAREY_MUST_CHECK enum marey_status marey_session_stop(struct marey_session *session,
-                                                                struct marey_error *err);
+MAREY_API enum marey_status marey_session_stop(struct marey_session *session,
+                                               struct marey_error *err);
 
 /* Stops if need be, and gives the records back when no trace needs them. NULL is allowed. */
 MAREY_API void marey_session_free(struct marey_session *session);

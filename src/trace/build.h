@@ -10,6 +10,7 @@
 /* Flags of a row while it is built; gone after the finish. */
 #define MAREY_ROW_DROPPED 0x80
 #define MAREY_ROW_LINKED 0x40
+#define MAREY_ROW_CUT 0x20 /* open, and its duration is known */
 
 /* Where a source's rows begin, so that its base time can be added at the end. */
 struct marey_source_mark {

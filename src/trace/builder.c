@@ -357,6 +357,38 @@ void marey__builder_end_slice(struct marey_builder *builder, uint32_t track_idx,
         slices->dur_ns[open.row] = dur;
 }
 
+uint32_t marey__builder_open_row(struct marey_builder *builder, const struct marey_new_slice *slice)
+{
+    const size_t row = builder->trace->slices.n;
+
+    put_slice(builder, slice, MAREY_SLICE_OPEN);
+    return builder->failed ? MAREY_NONE : (uint32_t)row;
+}
+
+/* Time does not go back on a thread whose clock is steady; where it does, the slice is empty. */
+static void end_row(struct marey_builder *builder, uint32_t row, int64_t end_ns)
+{
+    struct marey_slice_columns *slices = &builder->trace->slices;
+
+    slices->dur_ns[row] = end_ns < slices->start_ns[row] ? 0 : end_ns - slices->start_ns[row];
+}
+
+void marey__builder_close_row(struct marey_builder *builder, uint32_t row, int64_t end_ns)
+{
+    if (builder->failed || row == MAREY_NONE)
+        return;
+    end_row(builder, row, end_ns);
+    builder->trace->slices.flags[row] &= (uint8_t)~MAREY_SLICE_OPEN;
+}
+
+void marey__builder_cut_row(struct marey_builder *builder, uint32_t row, int64_t end_ns)
+{
+    if (builder->failed || row == MAREY_NONE)
+        return;
+    end_row(builder, row, end_ns);
+    builder->trace->slices.flags[row] |= MAREY_ROW_CUT;
+}
+
 static void put_point(struct marey_builder *builder, struct marey_point_columns *points,
                       const struct marey_new_point *point)
 {

@@ -86,6 +86,14 @@ void marey__builder_begin_slice(struct marey_builder *builder, const struct mare
 void marey__builder_end_slice(struct marey_builder *builder, uint32_t track_idx, int64_t ts_ns,
                               uint32_t name_id, uint64_t offset);
 
+/* For who knows the rows himself: adds a slice that is open and gives its row (MAREY_NONE without
+ * memory), to be closed at its end or cut short where nothing is known any more. A row that is
+ * neither reaches to the end of the trace. Rows are valid until the finish. */
+uint32_t marey__builder_open_row(struct marey_builder *builder,
+                                 const struct marey_new_slice *slice);
+void marey__builder_close_row(struct marey_builder *builder, uint32_t row, int64_t end_ns);
+void marey__builder_cut_row(struct marey_builder *builder, uint32_t row, int64_t end_ns);
+
 struct marey_new_point {
     int64_t ts_ns;
     uint64_t offset;

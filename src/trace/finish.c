@@ -111,12 +111,15 @@ static void close_open_slices(struct marey_trace *trace)
     for (size_t i = 0; i < slices->n; i++) {
         if ((slices->flags[i] & (MAREY_SLICE_OPEN | MAREY_ROW_DROPPED)) != MAREY_SLICE_OPEN)
             continue;
-        if (!is_known)
-            last = end_of_trace(trace);
-        is_known = true;
-        int64_t dur = 0;
-        slices->dur_ns[i] =
-            __builtin_sub_overflow(last, slices->start_ns[i], &dur) ? MAREY_UNKNOWN : dur;
+        if ((slices->flags[i] & MAREY_ROW_CUT) == 0) {
+            if (!is_known)
+                last = end_of_trace(trace);
+            is_known = true;
+            int64_t dur = 0;
+            slices->dur_ns[i] =
+                __builtin_sub_overflow(last, slices->start_ns[i], &dur) ? MAREY_UNKNOWN : dur;
+        }
+        slices->flags[i] &= (uint8_t)~MAREY_ROW_CUT;
         marey__account_note(&trace->account, MAREY_REASON_UNCLOSED_BEGIN, slices->offset[i]);
     }
 }

@@ -55,12 +55,19 @@ static const struct {
     [MAREY_REASON_MANY_LABELS] = {"many_labels", MAREY_LEDGER_FINDING,
                                   "more categories or kinds of arrows than are told apart: the "
                                   "rest are shown under one name"},
+    [MAREY_REASON_LOST] = {"lost", MAREY_LEDGER_FINDING,
+                           "records for which there was no room while recording: calls and times "
+                           "are too low"},
+    [MAREY_REASON_CLOCK_UNSURE] = {"clock_unsure", MAREY_LEDGER_FINDING,
+                                   "sessions whose clock strayed by more than a microsecond"},
     [MAREY_REASON_RANK_ASSUMED] = {"rank_assumed", MAREY_LEDGER_INFO,
                                    "files that do not tell their rank"},
     [MAREY_REASON_RENAMED_THREAD] = {"renamed_thread", MAREY_LEDGER_INFO,
                                      "threads with more than one name: the first is shown"},
     [MAREY_REASON_CORRELATION_REUSED] = {"correlation_reused", MAREY_LEDGER_INFO,
                                          "correlation ids used by more than one launch"},
+    [MAREY_REASON_BEGAN_BEFORE] = {"began_before", MAREY_LEDGER_INFO,
+                                   "ranges that began before the session: not in the trace"},
     [MAREY_REASON_OTHER_PHASE] = {"other_phase", MAREY_LEDGER_INFO,
                                   "records of phases that enter no table"},
 };
@@ -70,6 +77,15 @@ void marey__account_note(struct marey_account *account, enum marey_reason reason
     const uint64_t seen = account->count[reason]++;
     if (seen < MAREY_LEDGER_EXAMPLES)
         account->example_offset[reason][seen] = offset;
+}
+
+void marey__account_add(struct marey_account *account, enum marey_reason reason, uint64_t n,
+                        uint64_t offset)
+{
+    if (n == 0)
+        return;
+    marey__account_note(account, reason, offset);
+    account->count[reason] += n - 1;
 }
 
 const char *marey__reason_name(enum marey_reason reason)

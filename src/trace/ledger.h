@@ -35,10 +35,13 @@ enum marey_reason {
     MAREY_REASON_NO_KERNEL,
     MAREY_REASON_KERNEL_BEFORE_LAUNCH,
     MAREY_REASON_MANY_LABELS, /* counted once */
+    MAREY_REASON_LOST,        /* while recording */
+    MAREY_REASON_CLOCK_UNSURE, /* counted once a session */
     /* info */
     MAREY_REASON_RANK_ASSUMED,
     MAREY_REASON_RENAMED_THREAD,
     MAREY_REASON_CORRELATION_REUSED,
+    MAREY_REASON_BEGAN_BEFORE,
     MAREY_REASON_OTHER_PHASE, /* a known phase that the model does not hold */
     MAREY_N_REASONS
 };
@@ -50,6 +53,10 @@ struct marey_account {
 };
 
 void marey__account_note(struct marey_account *account, enum marey_reason reason, uint64_t offset);
+
+/* Counts n of them; the place is an example. */
+void marey__account_add(struct marey_account *account, enum marey_reason reason, uint64_t n,
+                        uint64_t offset);
 
 /* The rows with a count, in table order. \shape rows[MAREY_N_REASONS] */
 size_t marey__account_rows(const struct marey_account *account, struct marey_ledger_row *rows);

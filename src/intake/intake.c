@@ -1,0 +1,552 @@
+/*
+ * intake.c - a session's records, thread by thread, become slices, instants and counters.
+ *
+ * Begins and ends find each other by their tokens: the innermost open range with the end's
+ * token. A range that is open at the stop, or when records were lost, is cut there.
+ */
+#define _GNU_SOURCE /* names of threads and of the process */
+#include "intake/intake.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/str.h"
+#include "record/tls.h"
+
+/* Ranks of one job share it: what Kineto rounds its base down to, a quarter of a year. */
+#define BASE_NS (INT64_C(7889238) * MAREY_NS_PER_S)
+
+/* A clock that strays by more is told of. */
+#define CLOCK_LIMIT_NS 1000
+
+struct open_range {
+    uint32_t token;
+    uint32_t row;     /* MAREY_NONE: the session did not ask for it */
+    uint64_t offset;  /* of the begin */
+    int64_t cpu_ns;   /* the thread's CPU time then; MAREY_UNKNOWN */
+    bool is_doubtful; /* open when records were lost: its end may be among them */
+};
+
+/* What a site id means in the trace; name_id MAREY_NONE: not asked for yet. */
+struct known_site {
+    uint32_t name_id;
+    uint32_t scope;
+};
+
+struct intake {
+    struct marey_alloc alloc;
+    struct marey_builder *builder;
+    const struct marey_snapshot *snapshot;
+    struct marey_recorded_args *args;
+    uint32_t wants;
+    int64_t base_ns;
+    uint32_t process_id;
+    uint32_t thread_id;
+    uint32_t track_idx;
+    uint8_t op_cat;
+    uint8_t annotation_cat;
+    uint8_t no_cat;
+    int64_t gap_ns; /* the last loss on this thread */
+    uint64_t n_records;
+    struct known_site *site;
+    size_t n_sites;
+    struct open_range *open;
+    size_t n_open;
+    size_t open_capacity;
+    struct open_range *ended; /* whose CPU record may follow, else NULL */
+    struct open_range last_ended;
+    struct open_range *begun;
+    bool failed;
+};
+
+static int64_t time_of(const struct intake *in, uint64_t ticks)
+{
+    return marey__snapshot_ns(in->snapshot, ticks) - in->base_ns;
+}
+
+/* ---- names ------------------------------------------------------------------------- */
+
+static const struct known_site *site_of(struct intake *in, uint32_t site_id)
+{
+    static const struct known_site nameless = {0, MAREY_SCOPE_USER};
+
+    if (site_id >= in->n_sites)
+        return &nameless;
+    struct known_site *site = &in->site[site_id];
+    if (site->name_id == MAREY_NONE) {
+        const struct marey_str text =
+            marey__sites_text(&marey__recorder.names, site_id, &site->scope);
+        site->name_id = marey__intern(marey__builder_strings(in->builder), text);
+        in->failed |= site->name_id == MAREY_NONE;
+    }
+    return site;
+}
+
+static bool is_asked_for(const struct intake *in, uint32_t scope)
+{
+    const uint32_t by = scope == MAREY_SCOPE_USER ? MAREY_WANT_RANGES | MAREY_WANT_OPS : MAREY_WANT_OPS;
+    return (in->wants & by) != 0;
+}
+
+/* ---- ranges ------------------------------------------------------------------------- */
+
+static void push(struct intake *in, struct open_range range)
+{
+    void *grown = in->open;
+
+    if (!marey__grow(&in->alloc, &grown, &in->open_capacity, in->n_open + 1, sizeof range)) {
+        in->failed = true;
+        return;
+    }
+    in->open = grown;
+    in->open[in->n_open++] = range;
+    in->begun = &in->open[in->n_open - 1];
+}
+
+static void begin_range(struct intake *in, const uint64_t *record, uint64_t offset)
+{
+    const struct known_site *site = site_of(in, (uint32_t)record[1]);
+    struct open_range range = {
+        .token = (uint32_t)(record[1] >> 32),
+        .row = MAREY_NONE,
+        .offset = offset,
+        .cpu_ns = MAREY_UNKNOWN,
+    };
+
+    if (is_asked_for(in, site->scope)) {
+        const struct marey_new_slice slice = {
+            .start_ns = time_of(in, marey__record_value(record)),
+            .dur_ns = 0,
+            .offset = offset,
+            .track_idx = in->track_idx,
+            .name_id = site->name_id,
+            .cat_id = site->scope == MAREY_SCOPE_USER ? in->annotation_cat : in->op_cat,
+        };
+        range.row = marey__builder_open_row(in->builder, &slice);
+        in->n_records++;
+    }
+    push(in, range);
+}
+
+/* The innermost open range with that token; n_open if there is none. */
+static size_t find_open(const struct intake *in, uint32_t token)
+{
+    for (size_t i = in->n_open; i-- > 0;)
+        if (in->open[i].token == token)
+            return i;
+    return in->n_open;
+}
+
+/* What lies inside an ended range and was open when records were lost has ended too. */
+static void drop_doubtful_above(struct intake *in, size_t at)
+{
+    size_t n_kept = at + 1;
+
+    for (size_t i = at + 1; i < in->n_open; i++) {
+        if (in->open[i].is_doubtful)
+            marey__builder_cut_row(in->builder, in->open[i].row, in->gap_ns);
+        else
+            in->open[n_kept++] = in->open[i];
+    }
+    in->n_open = n_kept;
+}
+
+static void end_range(struct intake *in, const uint64_t *record, uint64_t offset)
+{
+    const size_t at = find_open(in, (uint32_t)record[1]);
+
+    if (at == in->n_open) {
+        marey__account_note(marey__builder_account(in->builder), MAREY_REASON_BEGAN_BEFORE, offset);
+        return;
+    }
+    if (at + 1 < in->n_open)
+        drop_doubtful_above(in, at);
+    in->last_ended = in->open[at];
+    in->ended = &in->last_ended;
+    marey__builder_close_row(in->builder, in->open[at].row,
+                             time_of(in, marey__record_value(record)));
+    for (size_t i = at; i + 1 < in->n_open; i++)
+        in->open[i] = in->open[i + 1];
+    in->n_open--;
+}
+
+static void cut_open(struct intake *in, int64_t end_ns)
+{
+    for (size_t i = 0; i < in->n_open; i++)
+        marey__builder_cut_row(in->builder, in->open[i].row, end_ns);
+    in->n_open = 0;
+}
+
+/* ---- points ---------------------------------------------------------------------------- */
+
+static void add_point(struct intake *in, const uint64_t *record, uint64_t offset)
+{
+    const struct marey_new_point point = {
+        .ts_ns = time_of(in, marey__record_value(record)),
+        .offset = offset,
+        .track_idx = in->track_idx,
+        .name_id = site_of(in, (uint32_t)record[1])->name_id,
+        .cat_id = in->no_cat,
+        .scope = 't',
+    };
+
+    if ((in->wants & MAREY_WANT_RANGES) == 0)
+        return;
+    in->n_records++;
+    if (marey__record_kind(record) == MAREY_RECORD_MARK)
+        marey__builder_add_instant(in->builder, &point);
+    else
+        marey__builder_add_counter(in->builder, &point);
+}
+
+static void note_gap(struct intake *in, uint64_t ticks, uint64_t n, uint64_t offset)
+{
+    in->gap_ns = time_of(in, ticks);
+    for (size_t i = 0; i < in->n_open; i++)
+        in->open[i].is_doubtful = true;
+    marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LOST, n, offset);
+}
+
+/* ---- CPU time ---------------------------------------------------------------------------- */
+
+static void add_cpu(struct intake *in, const struct open_range *range, int64_t now_ns)
+{
+    struct marey_recorded_args *args = in->args;
+    void *grown = args->cpu_ns;
+
+    if (range->cpu_ns == MAREY_UNKNOWN || range->row == MAREY_NONE)
+        return;
+    uint32_t *place = marey__hashmap_put(&args->cpu_idx, range->offset);
+    if (place == NULL || !marey__grow(&args->alloc, &grown, &args->cpu_capacity, args->n_cpu + 1,
+                                      sizeof *args->cpu_ns)) {
+        in->failed = true;
+        return;
+    }
+    args->cpu_ns = grown;
+    *place = (uint32_t)args->n_cpu;
+    args->cpu_ns[args->n_cpu++] = now_ns - range->cpu_ns;
+}
+
+static void take_cpu(struct intake *in, const uint64_t *record)
+{
+    const int64_t now_ns = (int64_t)marey__record_value(record);
+
+    if ((in->wants & MAREY_WANT_CPU) == 0)
+        return;
+    if (in->begun != NULL)
+        in->begun->cpu_ns = now_ns;
+    else if (in->ended != NULL)
+        add_cpu(in, in->ended, now_ns);
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static void take_record(struct intake *in, const uint64_t *record, uint64_t offset)
+{
+    const enum marey_record_kind kind = marey__record_kind(record);
+
+    if (kind == MAREY_RECORD_INPUTS)
+        return;
+    if (kind == MAREY_RECORD_CPU) {
+        take_cpu(in, record);
+        return;
+    }
+    in->begun = NULL;
+    in->ended = NULL;
+    const uint64_t ticks = marey__record_value(record);
+    if (ticks < in->snapshot->start_ticks || ticks >= in->snapshot->stop_ticks)
+        return;
+    if (kind == MAREY_RECORD_BEGIN || kind == MAREY_RECORD_BEGIN_OP)
+        begin_range(in, record, offset);
+    else if (kind == MAREY_RECORD_END)
+        end_range(in, record, offset);
+    else if (kind == MAREY_RECORD_GAP)
+        note_gap(in, ticks, record[1], offset);
+    else
+        add_point(in, record, offset);
+}
+
+static void take_chunk(struct intake *in, size_t chunk_idx)
+{
+    const struct marey_chunk_part *chunk = &in->snapshot->chunk[chunk_idx];
+
+    for (uint32_t at = 0; at < chunk->n_words && !in->failed;
+         at += marey__record_words(chunk->word + at))
+        take_record(in, chunk->word + at, marey__recorded_offset(chunk_idx, at));
+}
+
+static uint32_t intern_number(struct intake *in, int64_t number)
+{
+    char digits[32];
+    const size_t len = marey__format_i64(digits, number);
+    const uint32_t id =
+        marey__intern(marey__builder_strings(in->builder), (struct marey_str){digits, len});
+
+    in->failed |= id == MAREY_NONE;
+    return id;
+}
+
+static void add_meta_record(struct intake *in, const char *name, uint32_t thread_id,
+                            const char *key, struct marey_str value, bool is_text)
+{
+    struct marey_intern *strings = marey__builder_strings(in->builder);
+    struct marey_textbuf args;
+
+    marey__text_init(&args, &in->alloc);
+    marey__text_add_format(&args, "{\"%s\": ", key);
+    if (is_text)
+        marey__text_add_json(&args, value);
+    else
+        marey__text_add_str(&args, value);
+    marey__text_add_byte(&args, '}');
+    const struct marey_meta_record record = {
+        .name_id = marey__intern_c(strings, name),
+        .process_id = in->process_id,
+        .thread_id = thread_id,
+        .args_id = marey__intern(strings, (struct marey_str){args.ptr, args.len}),
+        .ts_ns = time_of(in, in->snapshot->start_ticks),
+    };
+    in->failed |= marey__text_failed(&args) || record.name_id == MAREY_NONE ||
+                  record.args_id == MAREY_NONE;
+    marey__text_release(&args);
+    if (!in->failed)
+        marey__builder_add_meta_record(in->builder, &record);
+}
+
+static void name_thread(struct intake *in, const struct marey_log_part *part)
+{
+    struct marey_textbuf name;
+    const struct marey_str id = marey__intern_text(marey__builder_strings(in->builder), in->thread_id);
+
+    marey__text_init(&name, &in->alloc);
+    marey__text_add_format(&name, "thread %lld (%s)", (long long)part->thread_id, part->name);
+    if (!marey__text_failed(&name))
+        add_meta_record(in, "thread_name", in->thread_id, "name",
+                        (struct marey_str){name.ptr, name.len}, true);
+    in->failed |= marey__text_failed(&name);
+    marey__text_release(&name);
+    add_meta_record(in, "thread_sort_index", in->thread_id, "sort_index", id, false);
+}
+
+static void take_thread(struct intake *in, const struct marey_log_part *part)
+{
+    const uint64_t n_before = in->n_records;
+
+    in->thread_id = intern_number(in, part->thread_id);
+    if (in->failed)
+        return;
+    in->track_idx = marey__builder_track(in->builder, &(struct marey_track_key){
+                                                          .kind = MAREY_TRACK_THREAD,
+                                                          .process_id = in->process_id,
+                                                          .thread_id = in->thread_id,
+                                                          .device = MAREY_UNKNOWN,
+                                                          .context = MAREY_UNKNOWN,
+                                                          .stream = MAREY_UNKNOWN,
+                                                      });
+    in->gap_ns = MAREY_UNKNOWN;
+    for (size_t i = 0; i < part->n_chunks && !in->failed; i++)
+        take_chunk(in, part->first_chunk + i);
+
+    int64_t end_ns = time_of(in, in->snapshot->stop_ticks);
+    if (part->open_lost > 0 && part->open_lost_ticks - 1 < in->snapshot->stop_ticks) {
+        note_gap(in, part->open_lost_ticks - 1, part->open_lost,
+                 marey__recorded_offset(part->first_chunk, 0));
+        end_ns = in->gap_ns;
+    }
+    cut_open(in, end_ns);
+    if (in->n_records > n_before)
+        name_thread(in, part);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static void name_process(struct intake *in)
+{
+    const uint32_t zero = intern_number(in, 0);
+    const struct marey_str id =
+        marey__intern_text(marey__builder_strings(in->builder), in->process_id);
+
+    add_meta_record(in, "process_name", zero, "name", marey__str(program_invocation_short_name),
+                    true);
+    add_meta_record(in, "process_labels", zero, "labels", marey__str("CPU"), true);
+    add_meta_record(in, "process_sort_index", zero, "sort_index", id, false);
+}
+
+/* The span that was recorded, as a slice of its own track. */
+static void add_window(struct intake *in)
+{
+    struct marey_intern *strings = marey__builder_strings(in->builder);
+    const struct marey_track_key key = {
+        .kind = MAREY_TRACK_THREAD,
+        .process_id = marey__intern_c(strings, "Spans"),
+        .thread_id = marey__intern_c(strings, "Marey"),
+        .device = MAREY_UNKNOWN,
+        .context = MAREY_UNKNOWN,
+        .stream = MAREY_UNKNOWN,
+    };
+    const int64_t start_ns = time_of(in, in->snapshot->start_ticks);
+    const struct marey_new_slice slice = {
+        .start_ns = start_ns,
+        .dur_ns = time_of(in, in->snapshot->stop_ticks) - start_ns,
+        .offset = marey__recorded_offset(in->snapshot->n_chunks, 0),
+        .track_idx = marey__builder_track(in->builder, &key),
+        .name_id = marey__intern_c(strings, "Marey (0)"),
+        .cat_id = marey__builder_category(in->builder, marey__str("Trace")),
+    };
+
+    in->failed |= slice.name_id == MAREY_NONE || key.process_id == MAREY_NONE ||
+                  key.thread_id == MAREY_NONE;
+    if (!in->failed)
+        marey__builder_add_slice(in->builder, &slice);
+}
+
+static void add_meta(struct intake *in, const char *key, const char *format, ...)
+    MAREY_PRINTF(3, 4);
+
+static void add_meta(struct intake *in, const char *key, const char *format, ...)
+{
+    char json[160];
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(json, sizeof json, format, values);
+    va_end(values);
+    marey__builder_add_meta(in->builder, marey__str(key), marey__str(json));
+}
+
+/* The head of the file that this trace may become, in Kineto's order. */
+static void add_metas(struct intake *in, const struct marey_session *session)
+{
+    add_meta(in, "schemaVersion", "1");
+    add_meta(in, "deviceProperties", "[]");
+    if ((session->wants & MAREY_WANT_INPUTS) != 0)
+        add_meta(in, "record_shapes", "1");
+    for (size_t i = 0; i < session->n_metas; i++) {
+        const struct marey_session_meta *meta = &session->metas[i];
+        marey__builder_add_meta(in->builder, (struct marey_str){meta->key, meta->key_len},
+                                (struct marey_str){meta->json, meta->json_len});
+    }
+    add_meta(in, "marey", "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld}",
+             MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
+             (long long)in->snapshot->clock_error_ns);
+    add_meta(in, "displayTimeUnit", "\"ms\"");
+    add_meta(in, "baseTimeNanoseconds", "%lld", (long long)in->base_ns);
+}
+
+static void note_session(struct intake *in)
+{
+    struct marey_account *account = marey__builder_account(in->builder);
+
+    marey__account_add(account, MAREY_REASON_LOST, in->snapshot->n_guarded, 0);
+    if (in->snapshot->clock_error_ns > CLOCK_LIMIT_NS)
+        marey__account_note(account, MAREY_REASON_CLOCK_UNSURE, 0);
+}
+
+static bool prepare(struct intake *in, const struct marey_intake_options *options)
+{
+    const uint32_t source_idx = marey__builder_begin_source(in->builder, "");
+
+    in->n_sites = marey__sites_count(&marey__recorder.names);
+    in->site = marey__alloc(&in->alloc, in->n_sites, sizeof *in->site);
+    if (source_idx == MAREY_NONE || in->site == NULL)
+        return false;
+    for (size_t i = 0; i < in->n_sites; i++)
+        in->site[i] = (struct known_site){MAREY_NONE, MAREY_SCOPE_USER};
+    in->base_ns = in->snapshot->line.epoch_ns - in->snapshot->line.epoch_ns % BASE_NS;
+    struct marey_source *source = marey__builder_source(in->builder);
+    source->base_ns = in->base_ns;
+    source->rank = options->has_rank ? options->rank : 0;
+    source->rank_is_assumed = !options->has_rank;
+    if (options->world_size > 0)
+        source->world_size = options->world_size;
+    in->process_id = intern_number(in, (int64_t)getpid());
+    in->op_cat = marey__builder_category(in->builder, marey__str("cpu_op"));
+    in->annotation_cat = marey__builder_category(in->builder, marey__str("user_annotation"));
+    in->no_cat = marey__builder_category(in->builder, (struct marey_str){NULL, 0});
+    return !in->failed;
+}
+
+static bool take_all(struct intake *in, const struct marey_session *session,
+                     const struct marey_intake_options *options)
+{
+    if (!prepare(in, options))
+        return false;
+    name_process(in);
+    for (size_t i = 0; i < in->snapshot->n_parts && !in->failed; i++)
+        take_thread(in, &in->snapshot->part[i]);
+    add_window(in);
+    add_metas(in, session);
+    note_session(in);
+    marey__builder_source(in->builder)->n_records = in->n_records + 1;
+    return !in->failed;
+}
+
+static struct marey_recorded_args *new_args(struct marey_session *session,
+                                            const struct marey_alloc *alloc)
+{
+    struct marey_recorded_args *args = marey__alloc_zero(alloc, 1, sizeof *args);
+
+    if (args == NULL)
+        return NULL;
+    args->alloc = *alloc;
+    args->session = session;
+    args->has_inputs = (session->wants & MAREY_WANT_INPUTS) != 0;
+    marey__text_init(&args->text, alloc);
+    marey__hashmap_init(&args->cpu_idx, alloc);
+    marey__session_hold(session);
+    return args;
+}
+
+static void release(struct intake *in)
+{
+    marey__dealloc(&in->alloc, in->site, in->n_sites, sizeof *in->site);
+    marey__dealloc(&in->alloc, in->open, in->open_capacity, sizeof *in->open);
+    marey__builder_free(in->builder);
+}
+
+static enum marey_status check_options(const struct marey_intake_options *options,
+                                       struct marey_error *err)
+{
+    if (options != NULL && options->size != sizeof *options)
+        return marey__fail(err, MAREY_INVALID,
+                           "intake options of %zu bytes, want %zu: compiled with another header",
+                           options->size, sizeof *options);
+    return MAREY_OK;
+}
+
+enum marey_status marey_session_trace(struct marey_session *session,
+                                      const struct marey_intake_options *options,
+                                      struct marey_trace **trace, struct marey_error *err)
+{
+    const struct marey_intake_options defaults = {.size = sizeof defaults};
+
+    MAREY_TRY(check_options(options, err));
+    if (options == NULL)
+        options = &defaults;
+    struct intake in = {.alloc = marey__alloc_or_default(options->alloc), .wants = session->wants};
+    enum marey_status status = MAREY_NOMEM;
+
+    in.args = new_args(session, &in.alloc);
+    if (in.args == NULL)
+        return marey__fail_nomem(err);
+    status = marey__session_snapshot(session, &in.alloc, &in.args->snapshot, err);
+    if (status != MAREY_OK)
+        goto done;
+    in.snapshot = &in.args->snapshot;
+    in.builder = marey__builder_new(&in.alloc);
+    if (in.builder == NULL || !take_all(&in, session, options)) {
+        status = marey__fail_nomem(err);
+        goto done;
+    }
+    const struct marey_args_provider provider = marey__recorded_provider(in.args);
+    in.args = NULL;
+    status = marey__builder_finish(in.builder, provider, trace, err);
+done:
+    marey__recorded_free(in.args);
+    release(&in);
+    return status;
+}

@@ -1,0 +1,308 @@
+/*
+ * emit.c - the path of a record: a check, a few words, one release store.
+ *
+ * Nothing here allocates, locks, calls the system or fails, but for a thread's first record
+ * and a name's first sight. A begin reads the clock last and an end first, so that what Marey
+ * itself does lies outside.
+ */
+#include <string.h>
+
+#include "record/tls.h"
+
+#define LIKELY(condition) __builtin_expect((condition), 1)
+#define UNLIKELY(condition) __builtin_expect((condition), 0)
+
+/* The words of a CPU record, or 0. */
+#define CPU_WORDS(wants) (((wants)&MAREY_WANT_CPU) != 0 ? 1U : 0U)
+
+/* Relaxed: a count of what the guard dropped. */
+static void count_guarded(void)
+{
+    (void)atomic_fetch_add_explicit(&marey__recorder.n_guarded, 1, memory_order_relaxed);
+}
+
+/* Acquire pairs with the release of marey__recorder_set_wants: who sees a want also sees
+ * the pool and the clock that it needs. */
+static inline uint32_t wants_now(void)
+{
+    return atomic_load_explicit(&marey__recorder.wants, memory_order_acquire);
+}
+
+/* This thread's log, guarded against what interrupts it; NULL: do not record. */
+static inline struct marey_log *enter(void)
+{
+    struct marey_log *log = marey__log;
+
+    if (UNLIKELY((uintptr_t)log <= (uintptr_t)MAREY_LOG_PENDING))
+        log = marey__recorder_register();
+    if (UNLIKELY(log == NULL || log->is_busy)) {
+        count_guarded();
+        return NULL;
+    }
+    log->is_busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    return log;
+}
+
+static inline void leave(struct marey_log *log)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    log->is_busy = false;
+}
+
+static inline uint64_t stamp(enum marey_record_kind kind)
+{
+    const uint64_t ticks = marey__clock_ticks(marey__recorder.is_tsc);
+    return marey__record_head(ticks - marey__recorder.epoch_ticks, kind);
+}
+
+static uint64_t cpu_stamp(void)
+{
+    return marey__record_head((uint64_t)marey__clock_system_ns(CLOCK_THREAD_CPUTIME_ID),
+                              MAREY_RECORD_CPU);
+}
+
+static uint32_t resolve(struct marey_log *log, struct marey_site *site)
+{
+    const uint32_t id = marey__sites_find_c(&marey__recorder.names, &log->cache,
+                                            site->name != NULL ? site->name : "", site->scope);
+
+    __atomic_store_n(&site->id, id, __ATOMIC_RELAXED); /* any thread finds the same */
+    return id;
+}
+
+static inline uint32_t id_of(struct marey_log *log, struct marey_site *site)
+{
+    const uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    return LIKELY(id != 0) ? id : resolve(log, site);
+}
+
+static uint32_t id_of_name(struct marey_log *log, struct marey_str name)
+{
+    return marey__sites_find(&marey__recorder.names, &log->cache, name, MAREY_SCOPE_USER);
+}
+
+/* ---- records --------------------------------------------------------------------- */
+
+static inline void put_begin(struct marey_log *log, uint32_t wants, uint32_t id, uint32_t token)
+{
+    uint64_t *at = marey__log_room(log, 2 + CPU_WORDS(wants));
+
+    if (UNLIKELY(at == NULL || id == 0)) {
+        marey__log_lose(log);
+        return;
+    }
+    at[1] = (uint64_t)token << 32 | id;
+    if (UNLIKELY(CPU_WORDS(wants) != 0))
+        at[2] = cpu_stamp();
+    at[0] = stamp(MAREY_RECORD_BEGIN);
+    marey__log_publish(log, at + 2 + CPU_WORDS(wants));
+}
+
+static inline void put_end(struct marey_log *log, uint32_t wants, uint32_t token, uint64_t head)
+{
+    uint64_t *at = marey__log_room(log, 2 + CPU_WORDS(wants));
+
+    if (UNLIKELY(at == NULL)) {
+        marey__log_lose(log);
+        return;
+    }
+    at[0] = head;
+    at[1] = token;
+    if (UNLIKELY(CPU_WORDS(wants) != 0))
+        at[2] = cpu_stamp();
+    marey__log_publish(log, at + 2 + CPU_WORDS(wants));
+}
+
+static void put_point(struct marey_log *log, enum marey_record_kind kind, uint32_t id,
+                      uint64_t bits)
+{
+    const uint32_t n = kind == MAREY_RECORD_COUNTER ? 3 : 2;
+    const uint64_t head = stamp(kind);
+    uint64_t *at = marey__log_room(log, n);
+
+    if (at == NULL || id == 0) {
+        marey__log_lose(log);
+        return;
+    }
+    at[0] = head;
+    at[1] = id;
+    if (n == 3)
+        at[2] = bits;
+    marey__log_publish(log, at + n);
+}
+
+/* ---- what a program calls ---------------------------------------------------------- */
+
+void marey_range_begin(struct marey_site *site)
+{
+    const uint32_t wants = wants_now();
+    struct marey_log *log = (wants & MAREY_WANT_RANGES) != 0 ? enter() : NULL;
+
+    if (log == NULL)
+        return;
+    put_begin(log, wants, id_of(log, site), 0);
+    leave(log);
+}
+
+void marey_range_begin_named(struct marey_str name, uint32_t token)
+{
+    const uint32_t wants = wants_now();
+    struct marey_log *log = (wants & MAREY_WANT_RANGES) != 0 ? enter() : NULL;
+
+    if (log == NULL)
+        return;
+    put_begin(log, wants, id_of_name(log, name), token);
+    leave(log);
+}
+
+void marey_range_end_token(uint32_t token)
+{
+    const uint32_t wants = wants_now();
+
+    if ((wants & MAREY_WANT_RANGES) == 0)
+        return;
+    const uint64_t head = stamp(MAREY_RECORD_END);
+    struct marey_log *log = enter();
+    if (log == NULL)
+        return;
+    put_end(log, wants, token, head);
+    leave(log);
+}
+
+void marey_range_end(void)
+{
+    marey_range_end_token(0);
+}
+
+static uint64_t bits_of(double value)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void point(enum marey_record_kind kind, struct marey_site *site, struct marey_str name,
+                  double value)
+{
+    struct marey_log *log = (wants_now() & MAREY_WANT_RANGES) != 0 ? enter() : NULL;
+
+    if (log == NULL)
+        return;
+    put_point(log, kind, site != NULL ? id_of(log, site) : id_of_name(log, name), bits_of(value));
+    leave(log);
+}
+
+void marey_mark(struct marey_site *site)
+{
+    point(MAREY_RECORD_MARK, site, (struct marey_str){NULL, 0}, 0);
+}
+
+void marey_mark_named(struct marey_str name)
+{
+    point(MAREY_RECORD_MARK, NULL, name, 0);
+}
+
+void marey_counter(struct marey_site *site, double value)
+{
+    point(MAREY_RECORD_COUNTER, site, (struct marey_str){NULL, 0}, value);
+}
+
+void marey_counter_named(struct marey_str name, double value)
+{
+    point(MAREY_RECORD_COUNTER, NULL, name, value);
+}
+
+bool marey_is_recording(void)
+{
+    return wants_now() != 0;
+}
+
+/* ---- what collectors are handed ----------------------------------------------------- */
+
+static uint32_t words_of_op(const struct marey_op *op, uint32_t wants)
+{
+    const uint32_t head = op->sequence >= 0 ? 4 : 2;
+    const uint32_t inputs = op->n_input_words > 0 ? 1 + op->n_input_words : 0;
+
+    return head + inputs + CPU_WORDS(wants);
+}
+
+/* Writes all of an operator's begin but the first word, which has the time. */
+static uint64_t *put_op(uint64_t *at, const struct marey_op *op, uint32_t id, uint32_t wants)
+{
+    *at++ = (uint64_t)op->token << 32 | id;
+    if (op->sequence >= 0) {
+        *at++ = (uint64_t)op->sequence;
+        *at++ = op->forward_thread;
+    }
+    if (op->n_input_words > 0) {
+        *at++ = marey__record_head(op->n_input_words, MAREY_RECORD_INPUTS);
+        for (uint32_t i = 0; i < op->n_input_words; i++)
+            *at++ = op->inputs[i];
+    }
+    if (CPU_WORDS(wants) != 0)
+        *at++ = cpu_stamp();
+    return at;
+}
+
+static void op_begin(const struct marey_op *op)
+{
+    const uint32_t wants = wants_now();
+    struct marey_log *log = (wants & (MAREY_WANT_OPS | MAREY_WANT_RANGES)) != 0 ? enter() : NULL;
+
+    if (log == NULL)
+        return;
+    const uint32_t id =
+        marey__sites_find_c(&marey__recorder.names, &log->cache, op->name, op->scope);
+    uint64_t *at = marey__log_room(log, words_of_op(op, wants));
+    if (LIKELY(at != NULL && id != 0 && op->n_input_words <= MAREY_MAX_INPUT_WORDS)) {
+        uint64_t *after = put_op(at + 1, op, id, wants);
+        at[0] = stamp(op->sequence >= 0 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
+        marey__log_publish(log, after);
+    } else {
+        marey__log_lose(log);
+    }
+    leave(log);
+}
+
+static void op_end(uint32_t token)
+{
+    const uint32_t wants = wants_now();
+
+    if ((wants & (MAREY_WANT_OPS | MAREY_WANT_RANGES)) == 0)
+        return;
+    const uint64_t head = stamp(MAREY_RECORD_END);
+    struct marey_log *log = enter();
+    if (log == NULL)
+        return;
+    put_end(log, wants, token, head);
+    leave(log);
+}
+
+/* A collector keeps the id, so the cache is not asked. Guarded because of the lock: a signal
+ * handler that records a new name would wait for its own thread. */
+static uint32_t text_id(const char *ptr, size_t len)
+{
+    struct marey_log *log = enter();
+
+    if (log == NULL)
+        return 0;
+    const uint32_t id = marey__sites_add(&marey__recorder.names, (struct marey_str){ptr, len},
+                                         MAREY_N_SCOPES);
+    leave(log);
+    return id;
+}
+
+static const struct marey_sink recorder_sink = {
+    .version = MAREY_SINK_VERSION,
+    .size = sizeof recorder_sink,
+    .op_begin = op_begin,
+    .op_end = op_end,
+    .text = text_id,
+};
+
+const struct marey_sink *marey_recorder_sink(void)
+{
+    return &recorder_sink;
+}

@@ -1,0 +1,75 @@
+/*
+ * layout.h - what a thread writes: 64-bit words, one record after another.
+ *
+ *     63                               8 7      0
+ *     [ ticks since the recorder's epoch ][ kind ]   every record but INPUTS and CPU
+ *
+ *     BEGIN     [ticks|1] [token  << 32 | site id]
+ *     BEGIN_OP  [ticks|2] [token  << 32 | site id] [sequence] [forward thread]
+ *     END       [ticks|3] [token]
+ *     MARK      [ticks|4] [site id]
+ *     COUNTER   [ticks|5] [site id] [bits of a double]
+ *     INPUTS    [n    |6] n words as in collector.h; of the BEGIN before it
+ *     CPU       [ns   |7] the thread's CPU time; of the BEGIN or END before it
+ *     GAP       [ticks|8] [n records lost since then]
+ *
+ * 56 bits of ticks are 228 days at 3.66 GHz. A record never spans two chunks, and what belongs to
+ * a BEGIN is published with it.
+ *
+ * Checklist for a new kind: a number here, its length in marey__record_words, its meaning in
+ * intake's table.
+ */
+#ifndef MAREY_SRC_RECORD_LAYOUT_H
+#define MAREY_SRC_RECORD_LAYOUT_H
+
+#include <stdint.h>
+
+enum marey_record_kind {
+    MAREY_RECORD_BEGIN = 1,
+    MAREY_RECORD_BEGIN_OP = 2,
+    MAREY_RECORD_END = 3,
+    MAREY_RECORD_MARK = 4,
+    MAREY_RECORD_COUNTER = 5,
+    MAREY_RECORD_INPUTS = 6,
+    MAREY_RECORD_CPU = 7,
+    MAREY_RECORD_GAP = 8
+};
+
+static inline uint64_t marey__record_head(uint64_t value, enum marey_record_kind kind)
+{
+    return value << 8 | (uint64_t)kind;
+}
+
+static inline enum marey_record_kind marey__record_kind(const uint64_t *record)
+{
+    return (enum marey_record_kind)(record[0] & 0xff);
+}
+
+/* Ticks since the epoch, or what stands in their place. */
+static inline uint64_t marey__record_value(const uint64_t *record)
+{
+    return record[0] >> 8;
+}
+
+/* The length of a record. */
+static inline uint32_t marey__record_words(const uint64_t *record)
+{
+    switch (marey__record_kind(record)) {
+    case MAREY_RECORD_BEGIN:
+    case MAREY_RECORD_END:
+    case MAREY_RECORD_MARK:
+    case MAREY_RECORD_GAP:
+        return 2;
+    case MAREY_RECORD_COUNTER:
+        return 3;
+    case MAREY_RECORD_BEGIN_OP:
+        return 4;
+    case MAREY_RECORD_INPUTS:
+        return 1 + (uint32_t)marey__record_value(record);
+    case MAREY_RECORD_CPU:
+        return 1;
+    }
+    return 1;
+}
+
+#endif

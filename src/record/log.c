@@ -1,0 +1,58 @@
+/*
+ * log.c - what a thread does when its chunk is full.
+ */
+#include "record/log.h"
+
+#include "record/tls.h"
+
+static uint64_t now(void)
+{
+    return marey__clock_ticks(marey__recorder.is_tsc) - marey__recorder.epoch_ticks;
+}
+
+static void link_chunk(struct marey_log *log, struct marey_chunk *chunk, uint64_t since_ticks)
+{
+    chunk->since_ticks = since_ticks;
+    if (log->chunk == NULL)
+        atomic_store_explicit(&log->first, chunk, memory_order_release);
+    else
+        atomic_store_explicit(&log->chunk->next, chunk, memory_order_release);
+    log->chunk = chunk;
+    log->at = chunk->word;
+    log->end = chunk->word + MAREY_CHUNK_WORDS;
+}
+
+/* There is room again: says since when there was none. */
+static void write_gap(struct marey_log *log, uint64_t since_ticks)
+{
+    uint64_t *at = log->at;
+
+    at[0] = marey__record_head(since_ticks, MAREY_RECORD_GAP);
+    at[1] = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
+    atomic_store_explicit(&log->open_lost_ticks, 0, memory_order_release);
+    atomic_store_explicit(&log->open_lost, 0, memory_order_relaxed);
+    marey__log_publish(log, at + 2);
+}
+
+uint64_t *marey__log_turn(struct marey_log *log, uint32_t n)
+{
+    const uint64_t lost = atomic_load_explicit(&log->open_lost_ticks, memory_order_relaxed);
+    struct marey_chunk *chunk =
+        n + 2 > MAREY_CHUNK_WORDS ? NULL : marey__pool_take(marey__recorder.pool);
+
+    if (chunk == NULL)
+        return NULL;
+    link_chunk(log, chunk, lost != 0 ? lost - 1 : now());
+    if (lost != 0)
+        write_gap(log, lost - 1);
+    return log->at;
+}
+
+void marey__log_lose(struct marey_log *log)
+{
+    const uint64_t n = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
+
+    atomic_store_explicit(&log->open_lost, n + 1, memory_order_relaxed);
+    if (n == 0)
+        atomic_store_explicit(&log->open_lost_ticks, now() + 1, memory_order_release);
+}

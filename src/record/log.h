@@ -1,0 +1,63 @@
+/*
+ * log.h - the records of one thread: a chain of chunks that only the thread appends to.
+ *
+ * Life: made at the thread's first record, marked when the thread ends, freed when no
+ * session needs its chunks. The recorder's lock guards the list of logs and what is taken
+ * out of a chain; the thread itself takes it once.
+ */
+#ifndef MAREY_SRC_RECORD_LOG_H
+#define MAREY_SRC_RECORD_LOG_H
+
+#include <stdatomic.h>
+
+#include "record/layout.h"
+#include "record/sites.h"
+#include "record/pool.h"
+
+#define MAREY_THREAD_NAME_BYTES 64
+
+struct marey_log {
+    /* Of the thread alone. */
+    uint64_t *at;  /* where the next record goes */
+    uint64_t *end; /* of the chunk; at == end before the first chunk */
+    struct marey_chunk *chunk;
+    volatile bool is_busy;   /* inside an emit: what interrupts it is dropped */
+
+    /* Written by the thread, read by who holds the recorder's lock. */
+    _Atomic(struct marey_chunk *) first; /* release: the chunk is whole */
+    _Atomic(uint64_t) open_lost;         /* records lost since the last GAP; relaxed: a count */
+    _Atomic(uint64_t) open_lost_ticks;   /* the time of the first of them, + 1; 0: none. Release:
+                                            the count before it is of the same gap */
+    _Atomic(bool) has_ended;             /* release: the thread writes no more */
+
+    /* Of who holds the recorder's lock. */
+    struct marey_log *next;
+    int64_t thread_id; /* the system's */
+    char name[MAREY_THREAD_NAME_BYTES];
+
+    struct marey_name_cache cache;
+};
+
+/* Room for n words in a new chunk. NULL: there is none. */
+uint64_t *marey__log_turn(struct marey_log *log, uint32_t n);
+
+/* Room for a record of n words, to be published by marey__log_publish. */
+static inline uint64_t *marey__log_room(struct marey_log *log, uint32_t n)
+{
+    if (__builtin_expect((size_t)(log->end - log->at) >= n, 1))
+        return log->at;
+    return marey__log_turn(log, n);
+}
+
+/* Makes what was written up to `at` visible to readers. */
+static inline void marey__log_publish(struct marey_log *log, uint64_t *at)
+{
+    log->at = at;
+    atomic_store_explicit(&log->chunk->n_words, (uint32_t)(at - log->chunk->word),
+                          memory_order_release);
+}
+
+/* Counts a record for which there was no room. */
+void marey__log_lose(struct marey_log *log);
+
+#endif

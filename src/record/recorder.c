@@ -1,0 +1,198 @@
+/*
+ * recorder.c - threads come and go, chunks go back, hooks follow what is wanted.
+ */
+#define _GNU_SOURCE /* names of threads and of the process */
+#include "record/recorder.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/str.h"
+#include "record/session.h"
+#include "record/tls.h"
+
+/* Memory that stays warm for the next session. */
+#define WARM_CHUNKS ((UINT32_C(64) << 20) / MAREY_CHUNK_BYTES)
+
+_Thread_local struct marey_log *marey__log __attribute__((tls_model("initial-exec")));
+
+struct marey_recorder marey__recorder = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .names = {.lock = PTHREAD_MUTEX_INITIALIZER},
+    .feeder_wakes = PTHREAD_COND_INITIALIZER,
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t end_of_thread;
+
+/* Release pairs with the acquire of marey__recorder_recycle: what the thread wrote is whole. */
+static void at_end_of_thread(void *ptr)
+{
+    struct marey_log *log = ptr;
+
+    marey__log = NULL;
+    atomic_store_explicit(&log->has_ended, true, memory_order_release);
+}
+
+static void prepare_process(void)
+{
+    (void)pthread_key_create(&end_of_thread, at_end_of_thread);
+    marey__fork_prepare_process();
+}
+
+void marey__recorder_lock(void)
+{
+    (void)pthread_once(&once, prepare_process);
+    (void)pthread_mutex_lock(&marey__recorder.lock);
+}
+
+void marey__recorder_unlock(void)
+{
+    (void)pthread_mutex_unlock(&marey__recorder.lock);
+}
+
+/* ---- threads ----------------------------------------------------------------------- */
+
+struct marey_log *marey__recorder_register(void)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+
+    if (marey__log == MAREY_LOG_PENDING)
+        return NULL;
+    marey__log = MAREY_LOG_PENDING;
+    atomic_signal_fence(memory_order_seq_cst);
+
+    struct marey_log *log = marey__alloc_zero(&alloc, 1, sizeof *log);
+    if (log != NULL) {
+        log->thread_id = (int64_t)syscall(SYS_gettid);
+        (void)pthread_getname_np(pthread_self(), log->name, sizeof log->name);
+        marey__recorder_lock();
+        log->next = marey__recorder.logs;
+        marey__recorder.logs = log;
+        marey__recorder_unlock();
+        (void)pthread_setspecific(end_of_thread, log);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    marey__log = log;
+    return log;
+}
+
+void marey__recorder_forget_thread(void)
+{
+    marey__log = NULL;
+    (void)pthread_setspecific(end_of_thread, NULL);
+}
+
+void marey_thread_name(struct marey_str name)
+{
+    struct marey_log *log = marey__log;
+    size_t len = name.len < MAREY_THREAD_NAME_BYTES ? name.len : MAREY_THREAD_NAME_BYTES - 1;
+
+    if ((uintptr_t)log <= (uintptr_t)MAREY_LOG_PENDING)
+        log = marey__recorder_register();
+    if (log == NULL)
+        return;
+    while (len < name.len && len > 0 && (name.ptr[len] & 0xc0) == 0x80)
+        len--; /* no half of a character */
+    marey__recorder_lock();
+    memset(log->name, 0, sizeof log->name);
+    if (len > 0)
+        memcpy(log->name, name.ptr, len);
+    marey__recorder_unlock();
+}
+
+/* ---- chunks go back ------------------------------------------------------------------ */
+
+static bool is_needed(uint64_t since_ticks, uint64_t until_ticks)
+{
+    for (const struct marey_session *s = marey__recorder.sessions; s != NULL; s = s->next) {
+        const uint64_t start = s->start.ticks - s->epoch_ticks;
+        const uint64_t stop = s->is_running ? UINT64_MAX : s->stop.ticks - s->epoch_ticks;
+        if (since_ticks <= stop && until_ticks >= start)
+            return true;
+    }
+    return false;
+}
+
+/* Takes chunks that nobody needs out of a chain. The last one stays while its thread lives. */
+static void recycle_chunks(struct marey_log *log)
+{
+    const bool has_ended = atomic_load_explicit(&log->has_ended, memory_order_acquire);
+    struct marey_chunk *before = NULL;
+    struct marey_chunk *chunk = atomic_load_explicit(&log->first, memory_order_acquire);
+
+    while (chunk != NULL) {
+        struct marey_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+        const bool is_last = next == NULL;
+        const bool is_kept =
+            is_last ? !has_ended || is_needed(chunk->since_ticks, UINT64_MAX)
+                    : is_needed(chunk->since_ticks, next->since_ticks);
+        if (is_kept) {
+            before = chunk;
+        } else {
+            if (before == NULL)
+                atomic_store_explicit(&log->first, next, memory_order_release);
+            else
+                atomic_store_explicit(&before->next, next, memory_order_release);
+            marey__pool_give(marey__recorder.pool, chunk);
+        }
+        chunk = next;
+    }
+}
+
+void marey__recorder_recycle(void)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_log **link = &marey__recorder.logs;
+
+    while (*link != NULL) {
+        struct marey_log *log = *link;
+        recycle_chunks(log);
+        if (atomic_load_explicit(&log->has_ended, memory_order_acquire) &&
+            atomic_load_explicit(&log->first, memory_order_acquire) == NULL) {
+            *link = log->next;
+            marey__dealloc(&alloc, log, 1, sizeof *log);
+        } else {
+            link = &log->next;
+        }
+    }
+    if (marey__recorder.n_running == 0 && marey__recorder.pool != NULL)
+        marey__pool_trim(marey__recorder.pool, WARM_CHUNKS);
+}
+
+/* ---- hooks ---------------------------------------------------------------------------- */
+
+static bool tell(struct marey_loaded_collector *loaded, uint32_t wants, char *why, size_t why_bytes)
+{
+    if (loaded->wants == wants)
+        return true;
+    if (loaded->collector->update(marey_recorder_sink(), wants, why, why_bytes) != 0)
+        return false;
+    loaded->wants = wants;
+    return true;
+}
+
+/* Release pairs with the acquire of wants_now. A want is set before the hooks come and taken
+ * away after they went. */
+enum marey_status marey__recorder_set_wants(uint32_t wants, struct marey_error *err)
+{
+    struct marey_recorder *recorder = &marey__recorder;
+    const uint32_t former = atomic_load_explicit(&recorder->wants, memory_order_relaxed);
+    char why[MAREY_ERROR_MESSAGE_BYTES / 2] = "";
+
+    atomic_store_explicit(&recorder->wants, former | wants, memory_order_release);
+    for (uint32_t i = 0; i < recorder->n_collectors; i++) {
+        if (tell(&recorder->collector[i], wants, why, sizeof why))
+            continue;
+        char unused[sizeof why] = "";
+        for (uint32_t k = 0; k <= i; k++)
+            (void)tell(&recorder->collector[k], former, unused, sizeof unused);
+        atomic_store_explicit(&recorder->wants, former, memory_order_release);
+        return marey__fail(err, MAREY_UNSUPPORTED, "cannot record with '%s': %s",
+                           recorder->collector[i].collector->name, why);
+    }
+    atomic_store_explicit(&recorder->wants, wants, memory_order_release);
+    return MAREY_OK;
+}

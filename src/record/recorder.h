@@ -1,0 +1,70 @@
+/*
+ * recorder.h - the recorder: its pool, its threads' logs, the sessions over them, the hooks.
+ */
+#ifndef MAREY_SRC_RECORD_RECORDER_H
+#define MAREY_SRC_RECORD_RECORDER_H
+
+#include "base/clock.h"
+#include "marey/record.h"
+#include "record/log.h"
+
+#define MAREY_MAX_COLLECTORS 8
+#define MAREY_CLOCK_SAMPLES 64
+
+struct marey_loaded_collector {
+    const struct marey_collector *collector;
+    uint32_t wants; /* what it was last told */
+};
+
+struct marey_recorder {
+    /* Read by every record. Written under the lock (release), read relaxed: a thread that sees a
+     * change late records a little more or less at the border, and sessions cut by time. */
+    _Atomic(uint32_t) wants;
+    bool is_tsc; /* set before wants; changes only while nothing is recorded or kept */
+
+    uint64_t epoch_ticks;         /* that records count from */
+    _Atomic(uint64_t) n_guarded;  /* records dropped by a guard; relaxed, a count */
+    struct marey_sites names;
+
+    pthread_mutex_t lock; /* of all below */
+    struct marey_pool *pool;
+    struct marey_log *logs;
+    struct marey_session *sessions; /* all that hold records */
+    uint32_t n_running;
+    uint32_t generation; /* one more in each forked child */
+    uint64_t n_lost_of_freed;
+    struct marey_loaded_collector collector[MAREY_MAX_COLLECTORS];
+    uint32_t n_collectors;
+
+    /* The feeder: a thread that keeps chunks touched ahead and samples the clock. */
+    pthread_cond_t feeder_wakes;
+    bool has_feeder;
+    struct marey_clock_pair sample[MAREY_CLOCK_SAMPLES]; /* a ring */
+    uint64_t n_samples;
+};
+
+/* Locks the recorder; the first call of a process also makes it safe across fork. */
+void marey__recorder_lock(void);
+void marey__recorder_unlock(void);
+
+/* This thread's log, made if need be; NULL if it cannot be made now. */
+struct marey_log *marey__recorder_register(void);
+
+/* In a forked child: the parent's log is not this thread's any more. */
+void marey__recorder_forget_thread(void);
+
+/* Chunks that no session needs go back to the pool, and ended logs without chunks go. Under the
+ * lock. */
+void marey__recorder_recycle(void);
+
+/* Tells the collectors the union of what sessions want. Under the lock.
+ * \fails MAREY_UNSUPPORTED: one refused; all are told the former union again */
+enum marey_status marey__recorder_set_wants(uint32_t wants, struct marey_error *err);
+
+/* feeder.c: starts the feeder if there is none. Under the lock. */
+void marey__feeder_start(void);
+
+/* fork.c: once a process. */
+void marey__fork_prepare_process(void);
+
+#endif

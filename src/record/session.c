@@ -1,0 +1,291 @@
+/*
+ * session.c - sessions begin, end, and let their records go.
+ */
+#include "record/session.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "record/tls.h"
+
+/* Chunks that are touched before a session begins; the feeder goes on from there. */
+#define FIRST_CHUNKS 16
+
+static enum marey_status check_options(const struct marey_session_options *options,
+                                       struct marey_error *err)
+{
+    const uint32_t known = MAREY_WANT_RANGES | MAREY_WANT_OPS | MAREY_WANT_INPUTS | MAREY_WANT_CPU;
+
+    if (options == NULL)
+        return MAREY_OK;
+    if (options->size != sizeof *options)
+        return marey__fail(err, MAREY_INVALID,
+                           "session options of %zu bytes, want %zu: compiled with another header",
+                           options->size, sizeof *options);
+    if ((options->wants & ~known) != 0)
+        return marey__fail(err, MAREY_INVALID, "unknown bits %#x in the options' wants",
+                           options->wants & ~known);
+    return MAREY_OK;
+}
+
+static uint32_t union_of_wants(void)
+{
+    uint32_t wants = 0;
+
+    for (const struct marey_session *s = marey__recorder.sessions; s != NULL; s = s->next)
+        if (s->is_running)
+            wants |= s->wants;
+    return wants;
+}
+
+static uint64_t bound_of_pool(const struct marey_session_options *options)
+{
+    return options->pool_bytes != 0 ? options->pool_bytes : marey__pool_default_bytes();
+}
+
+/* The pool and the clock, which stay as they are while sessions need them. */
+static enum marey_status prepare(const struct marey_session_options *options,
+                                 struct marey_error *err)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_recorder *recorder = &marey__recorder;
+
+    if (recorder->pool == NULL) {
+        struct marey_pool *pool = marey__alloc_zero(&alloc, 1, sizeof *pool);
+        if (pool == NULL || !marey__pool_init(pool, bound_of_pool(options))) {
+            marey__dealloc(&alloc, pool, 1, sizeof *pool);
+            return marey__fail_nomem(err);
+        }
+        recorder->pool = pool;
+    }
+    if (recorder->n_running == 0 || bound_of_pool(options) > marey__pool_bound(recorder->pool))
+        marey__pool_set_bound(recorder->pool, bound_of_pool(options));
+    if (recorder->sessions == NULL) {
+        recorder->is_tsc = options->clock == MAREY_CLOCK_AUTO && marey__clock_has_tsc();
+        recorder->epoch_ticks = marey__clock_ticks(recorder->is_tsc);
+        recorder->n_samples = 0;
+    }
+    return MAREY_OK;
+}
+
+static void unlink_session(struct marey_session *session)
+{
+    struct marey_session **link = &marey__recorder.sessions;
+
+    while (*link != NULL && *link != session)
+        link = &(*link)->next;
+    if (*link != NULL)
+        *link = session->next;
+}
+
+/* The session's time begins when all hooks are in place. */
+static enum marey_status begin_locked(struct marey_session *session,
+                                      const struct marey_session_options *options,
+                                      struct marey_error *err)
+{
+    struct marey_recorder *recorder = &marey__recorder;
+
+    MAREY_TRY(prepare(options, err));
+    session->generation = recorder->generation;
+    session->is_tsc = recorder->is_tsc;
+    session->epoch_ticks = recorder->epoch_ticks;
+    session->start.ticks = recorder->epoch_ticks;
+    session->is_running = true;
+    session->next = recorder->sessions;
+    recorder->sessions = session;
+    recorder->n_running++;
+    marey__feeder_start();
+    marey__pool_touch(recorder->pool, FIRST_CHUNKS);
+    const enum marey_status status = marey__recorder_set_wants(union_of_wants(), err);
+    if (status != MAREY_OK) {
+        unlink_session(session);
+        recorder->n_running--;
+        return status;
+    }
+    session->n_guarded_before = atomic_load_explicit(&recorder->n_guarded, memory_order_relaxed);
+    session->start = marey__clock_pair(recorder->is_tsc);
+    return MAREY_OK;
+}
+
+enum marey_status marey_session_start(const struct marey_session_options *options,
+                                      struct marey_session **session, struct marey_error *err)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    const struct marey_session_options defaults = {.size = sizeof defaults};
+
+    MAREY_TRY(check_options(options, err));
+    if (options == NULL)
+        options = &defaults;
+    struct marey_session *made = marey__alloc_zero(&alloc, 1, sizeof *made);
+    if (made == NULL)
+        return marey__fail_nomem(err);
+    made->n_refs = 1;
+    made->wants = options->wants != 0 ? options->wants : MAREY_WANT_RANGES;
+
+    marey__recorder_lock();
+    const enum marey_status status = begin_locked(made, options, err);
+    marey__recorder_unlock();
+    if (status != MAREY_OK) {
+        marey__dealloc(&alloc, made, 1, sizeof *made);
+        return status;
+    }
+    *session = made;
+    return MAREY_OK;
+}
+
+/* How far the system's clock strayed from the line through both ends while we looked. */
+static int64_t error_of_clock(const struct marey_session *session)
+{
+    const struct marey_recorder *recorder = &marey__recorder;
+    const struct marey_clock_line line = marey__clock_line(&session->start, &session->stop);
+    int64_t error_ns = session->start.width_ns > session->stop.width_ns ? session->start.width_ns
+                                                                        : session->stop.width_ns;
+    const uint64_t n = recorder->n_samples;
+
+    for (uint64_t i = n > MAREY_CLOCK_SAMPLES ? n - MAREY_CLOCK_SAMPLES : 0; i < n; i++) {
+        const struct marey_clock_pair *sample = &recorder->sample[i % MAREY_CLOCK_SAMPLES];
+        if (sample->ticks < session->start.ticks || sample->ticks > session->stop.ticks)
+            continue;
+        const int64_t on_line = marey__clock_line_ns(&line, sample->ticks) - line.epoch_ns;
+        const int64_t off = on_line - (sample->monotonic_ns - session->start.monotonic_ns);
+        const int64_t most = (off < 0 ? -off : off) + sample->width_ns;
+        error_ns = most > error_ns ? most : error_ns;
+    }
+    return error_ns;
+}
+
+static enum marey_status stop_locked(struct marey_session *session, struct marey_error *err)
+{
+    if (session->generation != marey__recorder.generation)
+        return marey__fail(err, MAREY_INVALID,
+                           "cannot stop a session of the parent process, start one in this process");
+    if (!session->is_running)
+        return MAREY_OK;
+    session->stop = marey__clock_pair(session->is_tsc);
+    session->is_running = false;
+    session->clock_error_ns = error_of_clock(session);
+    marey__recorder.n_running--;
+    (void)pthread_cond_signal(&marey__recorder.feeder_wakes);
+    return marey__recorder_set_wants(union_of_wants(), err);
+}
+
+enum marey_status marey_session_stop(struct marey_session *session, struct marey_error *err)
+{
+    marey__recorder_lock();
+    const enum marey_status status = stop_locked(session, err);
+    marey__recorder_unlock();
+    return status;
+}
+
+static void free_session(struct marey_session *session)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+
+    for (size_t i = 0; i < session->n_metas; i++) {
+        struct marey_session_meta *meta = &session->metas[i];
+        marey__dealloc(&alloc, meta->key, meta->key_len + 1, 1);
+        marey__dealloc(&alloc, meta->json, meta->json_len + 1, 1);
+    }
+    marey__dealloc(&alloc, session->metas, session->metas_capacity, sizeof *session->metas);
+    marey__dealloc(&alloc, session, 1, sizeof *session);
+}
+
+void marey__session_hold(struct marey_session *session)
+{
+    marey__recorder_lock();
+    session->n_refs++;
+    marey__recorder_unlock();
+}
+
+void marey__session_let_go(struct marey_session *session)
+{
+    marey__recorder_lock();
+    const bool is_last = --session->n_refs == 0;
+    if (is_last && session->generation == marey__recorder.generation) {
+        unlink_session(session);
+        marey__recorder_recycle();
+    }
+    marey__recorder_unlock();
+    if (is_last)
+        free_session(session);
+}
+
+void marey_session_free(struct marey_session *session)
+{
+    if (session == NULL)
+        return;
+    (void)marey_session_stop(session, NULL);
+    marey__session_let_go(session);
+}
+
+/* ---- metadata ---------------------------------------------------------------------- */
+
+static char *copy_text(const struct marey_alloc *alloc, struct marey_str text)
+{
+    char *copy = marey__alloc(alloc, text.len + 1, 1);
+
+    if (copy == NULL)
+        return NULL;
+    if (text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
+static bool add_meta_locked(struct marey_session *session, struct marey_session_meta meta)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+
+    for (size_t i = 0; i < session->n_metas; i++) {
+        struct marey_session_meta *old = &session->metas[i];
+        if (old->key_len != meta.key_len || memcmp(old->key, meta.key, meta.key_len) != 0)
+            continue;
+        marey__dealloc(&alloc, old->key, old->key_len + 1, 1);
+        marey__dealloc(&alloc, old->json, old->json_len + 1, 1);
+        *old = meta;
+        return true;
+    }
+    void *grown = session->metas;
+    if (!marey__grow(&alloc, &grown, &session->metas_capacity, session->n_metas + 1, sizeof meta))
+        return false;
+    session->metas = grown;
+    session->metas[session->n_metas++] = meta;
+    return true;
+}
+
+static bool is_json(struct marey_str text)
+{
+    struct marey_json json = marey__json(text);
+
+    marey__json_skip(&json);
+    return !json.failed && marey__json_peek(&json) == '\0';
+}
+
+enum marey_status marey_session_add_meta(struct marey_session *session, struct marey_str key,
+                                         struct marey_str json, struct marey_error *err)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+
+    if (!is_json(json))
+        return marey__fail(err, MAREY_INVALID, "metadata '%.*s' is not one JSON value",
+                           (int)(key.len < 100 ? key.len : 100), key.ptr);
+    const struct marey_session_meta meta = {
+        .key = copy_text(&alloc, key),
+        .json = copy_text(&alloc, json),
+        .key_len = key.len,
+        .json_len = json.len,
+    };
+    bool is_added = false;
+    if (meta.key != NULL && meta.json != NULL) {
+        marey__recorder_lock();
+        is_added = add_meta_locked(session, meta);
+        marey__recorder_unlock();
+    }
+    if (is_added)
+        return MAREY_OK;
+    marey__dealloc(&alloc, meta.key, key.len + 1, 1);
+    marey__dealloc(&alloc, meta.json, json.len + 1, 1);
+    return marey__fail_nomem(err);
+}

@@ -1,0 +1,79 @@
+/*
+ * session.h - a session, for its own files and for the intake: what was recorded between two
+ * moments.
+ */
+#ifndef MAREY_SRC_RECORD_SESSION_H
+#define MAREY_SRC_RECORD_SESSION_H
+
+#include "record/recorder.h"
+
+struct marey_session_meta {
+    char *key;
+    char *json;
+    size_t key_len;
+    size_t json_len;
+};
+
+struct marey_session {
+    struct marey_session *next; /* in the recorder's list */
+    uint32_t n_refs; /* the user and each trace; under the recorder's lock */
+    uint32_t generation;
+    uint32_t wants;
+    bool is_running;
+    bool is_tsc;
+    uint64_t epoch_ticks;
+    struct marey_clock_pair start;
+    struct marey_clock_pair stop;
+    int64_t clock_error_ns; /* set at the stop */
+    uint64_t n_guarded_before;
+    struct marey_session_meta *metas;
+    size_t n_metas;
+    size_t metas_capacity;
+};
+
+/* What one thread had published when the snapshot was taken. */
+struct marey_log_part {
+    int64_t thread_id;
+    char name[MAREY_THREAD_NAME_BYTES];
+    size_t first_chunk; /* in the snapshot's chunks */
+    size_t n_chunks;
+    uint64_t open_lost;       /* records being lost; 0: none */
+    uint64_t open_lost_ticks; /* since then, + 1 */
+};
+
+struct marey_chunk_part {
+    const uint64_t *word;
+    uint32_t n_words;
+};
+
+/* The session's records, stable while the session is held. */
+struct marey_snapshot {
+    struct marey_alloc alloc;
+    struct marey_log_part *part; /* a thread each */
+    size_t n_parts;
+    size_t parts_capacity;
+    struct marey_chunk_part *chunk;
+    size_t n_chunks;
+    size_t chunks_capacity;
+    uint64_t start_ticks; /* since the epoch, as in records: begins from here on */
+    uint64_t stop_ticks;  /* and before here */
+    struct marey_clock_line line;
+    int64_t clock_error_ns;
+    uint64_t n_guarded;
+    bool is_running;
+};
+
+/* \fails MAREY_NOMEM, MAREY_INVALID: of the parent process */
+enum marey_status marey__session_snapshot(struct marey_session *session,
+                                          const struct marey_alloc *alloc,
+                                          struct marey_snapshot *snapshot, struct marey_error *err);
+void marey__snapshot_release(struct marey_snapshot *snapshot);
+
+/* The time of a record, since the Unix epoch. */
+int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot, uint64_t record_ticks);
+
+/* Holds the session's records for a trace, and lets go. */
+void marey__session_hold(struct marey_session *session);
+void marey__session_let_go(struct marey_session *session);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * sites.c - the table under its lock, and the caches in front of it.
+ */
+#include "record/sites.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+/* Longer names are cut: they are read whole by people never, and copied under a lock. */
+#define MAX_NAME_BYTES 2048
+
+static uint32_t add_locked(struct marey_sites *names, struct marey_str text, uint32_t scope)
+{
+    char key[1 + MAX_NAME_BYTES];
+
+    if (!names->is_ready) {
+        const struct marey_alloc alloc = marey__alloc_default();
+        names->is_ready = marey__intern_init(&names->table, &alloc);
+        if (!names->is_ready) {
+            marey__intern_release(&names->table);
+            return 0;
+        }
+    }
+    key[0] = (char)scope;
+    if (text.len > 0)
+        memcpy(key + 1, text.ptr, text.len);
+    const uint32_t id = marey__intern(&names->table, (struct marey_str){key, 1 + text.len});
+    return id == MAREY_NONE ? 0 : id;
+}
+
+uint32_t marey__sites_add(struct marey_sites *names, struct marey_str text, uint32_t scope)
+{
+    struct marey_str cut = text;
+
+    if (cut.len > MAX_NAME_BYTES)
+        for (cut.len = MAX_NAME_BYTES; cut.len > 0 && (cut.ptr[cut.len] & 0xc0) == 0x80;)
+            cut.len--;
+    (void)pthread_mutex_lock(&names->lock);
+    const uint32_t id = add_locked(names, cut, scope);
+    (void)pthread_mutex_unlock(&names->lock);
+    return id;
+}
+
+struct marey_str marey__sites_text(struct marey_sites *names, uint32_t site_id, uint32_t *scope)
+{
+    (void)pthread_mutex_lock(&names->lock);
+    const struct marey_str key =
+        names->is_ready ? marey__intern_text(&names->table, site_id) : (struct marey_str){NULL, 0};
+    (void)pthread_mutex_unlock(&names->lock);
+
+    if (key.len == 0)
+        return (struct marey_str){NULL, 0};
+    *scope = (unsigned char)key.ptr[0];
+    return (struct marey_str){key.ptr + 1, key.len - 1};
+}
+
+uint32_t marey__sites_count(struct marey_sites *names)
+{
+    (void)pthread_mutex_lock(&names->lock);
+    const uint32_t n = names->is_ready ? (uint32_t)names->table.n : 0;
+    (void)pthread_mutex_unlock(&names->lock);
+    return n;
+}
+
+uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *cache,
+                           struct marey_str text, uint32_t scope)
+{
+    const uint64_t hash = marey__str_hash(text) ^ (uint64_t)scope * UINT64_C(0x9e3779b97f4a7c15);
+    struct marey_cached_text *cached = &cache->by_text[hash % MAREY_CACHED_NAMES];
+
+    if (cached->hash == hash && cached->site_id != 0 && cached->scope == scope &&
+        marey__str_is(cached->text, text))
+        return cached->site_id;
+
+    const uint32_t site_id = marey__sites_add(names, text, scope);
+    if (site_id == 0)
+        return 0;
+    uint32_t same_scope = scope;
+    *cached = (struct marey_cached_text){
+        .hash = hash,
+        .text = marey__sites_text(names, site_id, &same_scope),
+        .site_id = site_id,
+        .scope = scope,
+    };
+    return site_id;
+}
+
+/* The lower bits of a pointer to a name say little. */
+static size_t slot_of(const char *name, uint32_t scope)
+{
+    const uint64_t mixed = ((uint64_t)(uintptr_t)name + scope) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(mixed >> 55) % MAREY_CACHED_NAMES;
+}
+
+uint32_t marey__sites_find_c(struct marey_sites *names, struct marey_name_cache *cache,
+                             const char *name, uint32_t scope)
+{
+    struct marey_cached_pointer *cached = &cache->by_pointer[slot_of(name, scope)];
+
+    if (cached->ptr == name && cached->scope == scope && strcmp(cached->text, name) == 0)
+        return cached->site_id;
+
+    const uint32_t site_id = marey__sites_find(names, cache, marey__str(name), scope);
+    if (site_id == 0)
+        return 0;
+    uint32_t same_scope = scope;
+    const struct marey_str text = marey__sites_text(names, site_id, &same_scope);
+    *cached = (struct marey_cached_pointer){name, text.ptr, site_id, scope};
+    return site_id;
+}

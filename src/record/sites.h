@@ -1,0 +1,60 @@
+/*
+ * sites.h - names of what is recorded: each text and scope once per process, by a site id.
+ *
+ * A thread finds the id in its own cache: by the pointer, checked against the text because
+ * pointers are used again for other names (one in twenty of a training loop), else by the
+ * bytes. Only a name that the thread has never seen takes the lock.
+ */
+#ifndef MAREY_SRC_RECORD_SITES_H
+#define MAREY_SRC_RECORD_SITES_H
+
+#include <pthread.h>
+
+#include "base/intern.h"
+
+#define MAREY_CACHED_NAMES 512
+
+/* All names of the process; ids are never reused, texts never move. 0 is no id. */
+struct marey_sites {
+    pthread_mutex_t lock;
+    struct marey_intern table; /* of scope byte + text */
+    bool is_ready;
+};
+
+struct marey_cached_pointer {
+    const char *ptr;
+    const char *text; /* what it meant, terminated */
+    uint32_t site_id;
+    uint32_t scope;
+};
+
+struct marey_cached_text {
+    uint64_t hash; /* of text and scope */
+    struct marey_str text;
+    uint32_t site_id;
+    uint32_t scope;
+};
+
+struct marey_name_cache {
+    struct marey_cached_pointer by_pointer[MAREY_CACHED_NAMES];
+    struct marey_cached_text by_text[MAREY_CACHED_NAMES];
+};
+
+/* The id of a name; 0 without memory. */
+uint32_t marey__sites_add(struct marey_sites *names, struct marey_str text, uint32_t scope);
+
+/* The same through a thread's cache. */
+uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *cache,
+                           struct marey_str text, uint32_t scope);
+
+/* By a terminated name; its bytes are compared, so the pointer may mean another name than before. */
+uint32_t marey__sites_find_c(struct marey_sites *names, struct marey_name_cache *cache,
+                             const char *name, uint32_t scope);
+
+/* Text and scope of an id; {NULL, 0} for an id that is not there. */
+struct marey_str marey__sites_text(struct marey_sites *names, uint32_t site_id, uint32_t *scope);
+
+/* One more than the largest id. */
+uint32_t marey__sites_count(struct marey_sites *names);
+
+#endif

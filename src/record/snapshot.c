@@ -1,0 +1,211 @@
+/*
+ * snapshot.c - what the threads had published at a moment, as plain arrays.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "record/session.h"
+#include "record/tls.h"
+
+/* Chunks of a log that may hold records of the session. */
+struct log_walk {
+    const struct marey_chunk *chunk;
+    const struct marey_chunk *next;
+};
+
+static bool walk_next(struct log_walk *walk, const struct marey_snapshot *snapshot)
+{
+    for (;;) {
+        walk->chunk = walk->next;
+        if (walk->chunk == NULL || walk->chunk->since_ticks > snapshot->stop_ticks)
+            return false;
+        walk->next = atomic_load_explicit(&walk->chunk->next, memory_order_acquire);
+        if (walk->next == NULL || walk->next->since_ticks >= snapshot->start_ticks)
+            return true;
+    }
+}
+
+static struct log_walk walk_of(struct marey_log *log)
+{
+    return (struct log_walk){NULL, atomic_load_explicit(&log->first, memory_order_acquire)};
+}
+
+/* Chunks may be added while we count, never taken away, so the second pass has a bound. */
+static void count(struct marey_snapshot *snapshot, size_t *n_parts, size_t *n_chunks)
+{
+    for (struct marey_log *log = marey__recorder.logs; log != NULL; log = log->next) {
+        struct log_walk walk = walk_of(log);
+        size_t n = 0;
+        while (walk_next(&walk, snapshot))
+            n++;
+        *n_parts += n > 0;
+        *n_chunks += n;
+    }
+}
+
+static void fill(struct marey_snapshot *snapshot, size_t n_parts, size_t n_chunks)
+{
+    for (struct marey_log *log = marey__recorder.logs;
+         log != NULL && snapshot->n_parts < n_parts; log = log->next) {
+        struct log_walk walk = walk_of(log);
+        const size_t first = snapshot->n_chunks;
+        while (snapshot->n_chunks < n_chunks && walk_next(&walk, snapshot))
+            snapshot->chunk[snapshot->n_chunks++] = (struct marey_chunk_part){
+                .word = walk.chunk->word,
+                .n_words = atomic_load_explicit(&walk.chunk->n_words, memory_order_acquire),
+            };
+        if (snapshot->n_chunks == first)
+            continue;
+        struct marey_log_part *part = &snapshot->part[snapshot->n_parts++];
+        part->thread_id = log->thread_id;
+        memcpy(part->name, log->name, sizeof part->name);
+        part->first_chunk = first;
+        part->n_chunks = snapshot->n_chunks - first;
+        part->open_lost_ticks = atomic_load_explicit(&log->open_lost_ticks, memory_order_acquire);
+        if (part->open_lost_ticks != 0)
+            part->open_lost = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
+    }
+}
+
+static void set_time(struct marey_session *session, struct marey_snapshot *snapshot)
+{
+    const struct marey_clock_pair end =
+        session->is_running ? marey__clock_pair(session->is_tsc) : session->stop;
+
+    snapshot->is_running = session->is_running;
+    snapshot->start_ticks = session->start.ticks - session->epoch_ticks;
+    snapshot->stop_ticks = end.ticks - session->epoch_ticks;
+    snapshot->line = marey__clock_line(&session->start, &end);
+    snapshot->line.ticks -= session->epoch_ticks;
+    snapshot->clock_error_ns = session->is_running
+                                   ? (end.width_ns > session->start.width_ns ? end.width_ns
+                                                                             : session->start.width_ns)
+                                   : session->clock_error_ns;
+    snapshot->n_guarded = atomic_load_explicit(&marey__recorder.n_guarded, memory_order_relaxed) -
+                          session->n_guarded_before;
+}
+
+static enum marey_status take_locked(struct marey_session *session,
+                                     const struct marey_alloc *alloc,
+                                     struct marey_snapshot *snapshot, struct marey_error *err)
+{
+    size_t n_parts = 0;
+    size_t n_chunks = 0;
+
+    if (session->generation != marey__recorder.generation)
+        return marey__fail(err, MAREY_INVALID,
+                           "cannot read a session of the parent process, read it there");
+    set_time(session, snapshot);
+    count(snapshot, &n_parts, &n_chunks);
+    snapshot->part = marey__alloc_zero(alloc, n_parts, sizeof *snapshot->part);
+    snapshot->chunk = marey__alloc(alloc, n_chunks, sizeof *snapshot->chunk);
+    if (snapshot->part == NULL || snapshot->chunk == NULL) {
+        marey__dealloc(alloc, snapshot->part, n_parts, sizeof *snapshot->part);
+        marey__dealloc(alloc, snapshot->chunk, n_chunks, sizeof *snapshot->chunk);
+        return marey__fail_nomem(err);
+    }
+    fill(snapshot, n_parts, n_chunks);
+    snapshot->parts_capacity = n_parts;
+    snapshot->chunks_capacity = n_chunks;
+    return MAREY_OK;
+}
+
+enum marey_status marey__session_snapshot(struct marey_session *session,
+                                          const struct marey_alloc *alloc,
+                                          struct marey_snapshot *snapshot, struct marey_error *err)
+{
+    struct marey_snapshot taken = {.alloc = *alloc};
+
+    marey__recorder_lock();
+    const enum marey_status status = take_locked(session, alloc, &taken, err);
+    marey__recorder_unlock();
+    if (status == MAREY_OK)
+        *snapshot = taken;
+    return status;
+}
+
+void marey__snapshot_release(struct marey_snapshot *snapshot)
+{
+    if (snapshot->part == NULL)
+        return;
+    marey__dealloc(&snapshot->alloc, snapshot->part, snapshot->parts_capacity,
+                   sizeof *snapshot->part);
+    marey__dealloc(&snapshot->alloc, snapshot->chunk, snapshot->chunks_capacity,
+                   sizeof *snapshot->chunk);
+    *snapshot = (struct marey_snapshot){0};
+}
+
+int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot, uint64_t record_ticks)
+{
+    return marey__clock_line_ns(&snapshot->line, record_ticks);
+}
+
+/* ---- counts ---------------------------------------------------------------------------- */
+
+static bool is_in_time(const struct marey_snapshot *snapshot, const uint64_t *record)
+{
+    const uint64_t ticks = marey__record_value(record);
+    return ticks >= snapshot->start_ticks && ticks < snapshot->stop_ticks;
+}
+
+static void note_lost(struct marey_session_stats *stats, const struct marey_snapshot *snapshot,
+                      uint64_t ticks, uint64_t n)
+{
+    const int64_t ns = marey__snapshot_ns(snapshot, ticks);
+
+    stats->n_lost += n;
+    if (stats->first_lost_ns == MAREY_UNKNOWN || ns < stats->first_lost_ns)
+        stats->first_lost_ns = ns;
+}
+
+static void count_records(struct marey_session_stats *stats, const struct marey_snapshot *snapshot,
+                          const struct marey_chunk_part *chunk)
+{
+    for (uint32_t at = 0; at < chunk->n_words; at += marey__record_words(chunk->word + at)) {
+        const uint64_t *record = chunk->word + at;
+        const enum marey_record_kind kind = marey__record_kind(record);
+        if (kind == MAREY_RECORD_INPUTS || kind == MAREY_RECORD_CPU ||
+            !is_in_time(snapshot, record))
+            continue;
+        if (kind == MAREY_RECORD_GAP)
+            note_lost(stats, snapshot, marey__record_value(record), record[1]);
+        else
+            stats->n_records++;
+    }
+}
+
+static void count_part(struct marey_session_stats *stats, const struct marey_snapshot *snapshot,
+                       const struct marey_log_part *part)
+{
+    const uint64_t before = stats->n_records;
+
+    for (size_t i = 0; i < part->n_chunks; i++)
+        count_records(stats, snapshot, &snapshot->chunk[part->first_chunk + i]);
+    stats->n_threads += stats->n_records > before;
+    if (part->open_lost > 0 && part->open_lost_ticks - 1 < snapshot->stop_ticks)
+        note_lost(stats, snapshot, part->open_lost_ticks - 1, part->open_lost);
+}
+
+void marey_session_get_stats(struct marey_session *session, struct marey_session_stats *stats)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_snapshot snapshot = {0};
+
+    *stats = (struct marey_session_stats){
+        .start_ns = session->start.epoch_ns,
+        .stop_ns = MAREY_UNKNOWN,
+        .first_lost_ns = MAREY_UNKNOWN,
+        .is_tsc = session->is_tsc,
+    };
+    if (marey__session_snapshot(session, &alloc, &snapshot, NULL) != MAREY_OK)
+        return;
+    for (size_t i = 0; i < snapshot.n_parts; i++)
+        count_part(stats, &snapshot, &snapshot.part[i]);
+    stats->n_lost += snapshot.n_guarded;
+    stats->held_bytes = (uint64_t)snapshot.n_chunks * MAREY_CHUNK_BYTES;
+    stats->pool_bytes = marey__pool_bound(marey__recorder.pool);
+    stats->clock_error_ns = snapshot.clock_error_ns;
+    if (!snapshot.is_running)
+        stats->stop_ns = marey__snapshot_ns(&snapshot, snapshot.stop_ticks);
+    marey__snapshot_release(&snapshot);
+}
