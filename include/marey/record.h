@@ -101,9 +101,10 @@ enum marey_clock {
 struct marey_session_options {
     size_t size;
     uint32_t wants;        /* bits of enum marey_want; 0: MAREY_WANT_RANGES */
-    enum marey_clock clock; /* of the recorder; taken from the first of overlapping sessions */
-    uint64_t pool_bytes;   /* bound of the recorder's memory; 0: the smaller of 1 GiB and an
-                              eighth of the machine's memory */
+    enum marey_clock clock; /* the first session of a process chooses for all */
+    uint64_t pool_bytes;    /* bound of the recorder's memory; 0: the smaller of 1 GiB and an
+                               eighth of the machine's memory. The largest of overlapping
+                               sessions counts */
 };
 
 struct marey_session;

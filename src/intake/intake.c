@@ -352,8 +352,8 @@ static void take_thread(struct intake *in, const struct marey_log_part *part)
         take_chunk(in, part->first_chunk + i);
 
     int64_t end_ns = time_of(in, in->snapshot->stop_ticks);
-    if (part->open_lost > 0 && part->open_lost_ticks - 1 < in->snapshot->stop_ticks) {
-        note_gap(in, part->open_lost_ticks - 1, part->open_lost,
+    if (part->open_lost > 0) {
+        note_gap(in, part->open_lost_ticks, part->open_lost,
                  marey__recorded_offset(part->first_chunk, 0));
         end_ns = in->gap_ns;
     }

@@ -51,8 +51,10 @@ uint64_t *marey__log_turn(struct marey_log *log, uint32_t n)
 void marey__log_lose(struct marey_log *log)
 {
     const uint64_t n = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
+    const uint64_t ticks = now();
 
     atomic_store_explicit(&log->open_lost, n + 1, memory_order_relaxed);
+    atomic_store_explicit(&log->last_lost_ticks, ticks, memory_order_relaxed);
     if (n == 0)
-        atomic_store_explicit(&log->open_lost_ticks, now() + 1, memory_order_release);
+        atomic_store_explicit(&log->open_lost_ticks, ticks + 1, memory_order_release);
 }

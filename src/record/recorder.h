@@ -20,9 +20,9 @@ struct marey_recorder {
     /* Read by every record. Written under the lock (release), read relaxed: a thread that sees a
      * change late records a little more or less at the border, and sessions cut by time. */
     _Atomic(uint32_t) wants;
-    bool is_tsc; /* set before wants; changes only while nothing is recorded or kept */
+    bool is_tsc;          /* set once, before wants */
+    uint64_t epoch_ticks; /* that records count from; set once */
 
-    uint64_t epoch_ticks;         /* that records count from */
     _Atomic(uint64_t) n_guarded;  /* records dropped by a guard; relaxed, a count */
     struct marey_sites names;
 

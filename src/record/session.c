@@ -45,7 +45,7 @@ static uint64_t bound_of_pool(const struct marey_session_options *options)
     return options->pool_bytes != 0 ? options->pool_bytes : marey__pool_default_bytes();
 }
 
-/* The pool and the clock, which stay as they are while sessions need them. */
+/* The pool and the clock, which a process keeps: chunks outlive their sessions. */
 static enum marey_status prepare(const struct marey_session_options *options,
                                  struct marey_error *err)
 {
@@ -59,14 +59,13 @@ static enum marey_status prepare(const struct marey_session_options *options,
             return marey__fail_nomem(err);
         }
         recorder->pool = pool;
+        recorder->is_tsc = options->clock == MAREY_CLOCK_AUTO && marey__clock_has_tsc();
+        recorder->epoch_ticks = marey__clock_ticks(recorder->is_tsc);
     }
     if (recorder->n_running == 0 || bound_of_pool(options) > marey__pool_bound(recorder->pool))
         marey__pool_set_bound(recorder->pool, bound_of_pool(options));
-    if (recorder->sessions == NULL) {
-        recorder->is_tsc = options->clock == MAREY_CLOCK_AUTO && marey__clock_has_tsc();
-        recorder->epoch_ticks = marey__clock_ticks(recorder->is_tsc);
+    if (recorder->n_running == 0)
         recorder->n_samples = 0;
-    }
     return MAREY_OK;
 }
 

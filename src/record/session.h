@@ -37,8 +37,8 @@ struct marey_log_part {
     char name[MAREY_THREAD_NAME_BYTES];
     size_t first_chunk; /* in the snapshot's chunks */
     size_t n_chunks;
-    uint64_t open_lost;       /* records being lost; 0: none */
-    uint64_t open_lost_ticks; /* since then, + 1 */
+    uint64_t open_lost;       /* records being lost at the end; 0: none */
+    uint64_t open_lost_ticks; /* since then; within the session */
 };
 
 struct marey_chunk_part {

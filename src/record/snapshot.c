@@ -38,32 +38,47 @@ static void count(struct marey_snapshot *snapshot, size_t *n_parts, size_t *n_ch
         size_t n = 0;
         while (walk_next(&walk, snapshot))
             n++;
-        *n_parts += n > 0;
+        *n_parts += n > 0 || atomic_load_explicit(&log->open_lost, memory_order_relaxed) > 0;
         *n_chunks += n;
     }
+}
+
+/* A gap that began before the session is the session's if records were lost since. */
+static void take_open_gap(struct marey_log_part *part, const struct marey_log *log,
+                          const struct marey_snapshot *snapshot)
+{
+    const uint64_t since = atomic_load_explicit(&log->open_lost_ticks, memory_order_acquire);
+    const uint64_t until = atomic_load_explicit(&log->last_lost_ticks, memory_order_relaxed);
+
+    if (since == 0 || until < snapshot->start_ticks || since > snapshot->stop_ticks)
+        return;
+    part->open_lost = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
+    part->open_lost_ticks = since - 1 > snapshot->start_ticks ? since - 1 : snapshot->start_ticks;
+}
+
+static void fill_chunks(struct marey_snapshot *snapshot, struct log_walk walk, size_t n_chunks)
+{
+    while (snapshot->n_chunks < n_chunks && walk_next(&walk, snapshot))
+        snapshot->chunk[snapshot->n_chunks++] = (struct marey_chunk_part){
+            .word = walk.chunk->word,
+            .n_words = atomic_load_explicit(&walk.chunk->n_words, memory_order_acquire),
+        };
 }
 
 static void fill(struct marey_snapshot *snapshot, size_t n_parts, size_t n_chunks)
 {
     for (struct marey_log *log = marey__recorder.logs;
          log != NULL && snapshot->n_parts < n_parts; log = log->next) {
-        struct log_walk walk = walk_of(log);
-        const size_t first = snapshot->n_chunks;
-        while (snapshot->n_chunks < n_chunks && walk_next(&walk, snapshot))
-            snapshot->chunk[snapshot->n_chunks++] = (struct marey_chunk_part){
-                .word = walk.chunk->word,
-                .n_words = atomic_load_explicit(&walk.chunk->n_words, memory_order_acquire),
-            };
-        if (snapshot->n_chunks == first)
-            continue;
-        struct marey_log_part *part = &snapshot->part[snapshot->n_parts++];
-        part->thread_id = log->thread_id;
-        memcpy(part->name, log->name, sizeof part->name);
-        part->first_chunk = first;
-        part->n_chunks = snapshot->n_chunks - first;
-        part->open_lost_ticks = atomic_load_explicit(&log->open_lost_ticks, memory_order_acquire);
-        if (part->open_lost_ticks != 0)
-            part->open_lost = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
+        struct marey_log_part part = {
+            .thread_id = log->thread_id,
+            .first_chunk = snapshot->n_chunks,
+        };
+        fill_chunks(snapshot, walk_of(log), n_chunks);
+        part.n_chunks = snapshot->n_chunks - part.first_chunk;
+        take_open_gap(&part, log, snapshot);
+        memcpy(part.name, log->name, sizeof part.name);
+        if (part.n_chunks > 0 || part.open_lost > 0)
+            snapshot->part[snapshot->n_parts++] = part;
     }
 }
 
@@ -182,8 +197,8 @@ static void count_part(struct marey_session_stats *stats, const struct marey_sna
     for (size_t i = 0; i < part->n_chunks; i++)
         count_records(stats, snapshot, &snapshot->chunk[part->first_chunk + i]);
     stats->n_threads += stats->n_records > before;
-    if (part->open_lost > 0 && part->open_lost_ticks - 1 < snapshot->stop_ticks)
-        note_lost(stats, snapshot, part->open_lost_ticks - 1, part->open_lost);
+    if (part->open_lost > 0)
+        note_lost(stats, snapshot, part->open_lost_ticks, part->open_lost);
 }
 
 void marey_session_get_stats(struct marey_session *session, struct marey_session_stats *stats)

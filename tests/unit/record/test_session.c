@@ -1,0 +1,285 @@
+/*
+ * test_session.c - what sessions see: their time, their wants, losses; and a forked child.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "record/session.h"
+#include "support/expect.h"
+
+static struct marey_site range = MAREY_SITE("range");
+static struct marey_site mark = MAREY_SITE("mark");
+
+static struct marey_session *start(const struct marey_session_options *options)
+{
+    struct marey_session *session = NULL;
+    struct marey_error err = {0};
+
+    EXPECT_OK(marey_session_start(options, &session, &err), &err);
+    return session;
+}
+
+static void stop(struct marey_session *session)
+{
+    struct marey_error err = {0};
+    EXPECT_OK(marey_session_stop(session, &err), &err);
+}
+
+static struct marey_session_stats stats_of(struct marey_session *session)
+{
+    struct marey_session_stats stats;
+    marey_session_get_stats(session, &stats);
+    return stats;
+}
+
+static void record(int n)
+{
+    for (int i = 0; i < n; i++) {
+        marey_range_begin(&range);
+        marey_range_end();
+    }
+}
+
+static void session_sees_its_own_time(void **state)
+{
+    (void)state;
+    record(3);
+    struct marey_session *session = start(NULL);
+    record(5);
+    stop(session);
+    record(7);
+
+    const struct marey_session_stats stats = stats_of(session);
+    EXPECT_U64(stats.n_records, 10);
+    EXPECT_U64(stats.n_lost, 0);
+    EXPECT_U64(stats.n_threads, 1);
+    EXPECT_I64(stats.first_lost_ns, MAREY_UNKNOWN);
+    EXPECT_TRUE(stats.stop_ns > stats.start_ns);
+    EXPECT_TRUE(stats.clock_error_ns > 0);
+    stop(session); /* again: nothing */
+    EXPECT_U64(stats_of(session).n_records, 10);
+    marey_session_free(session);
+    marey_session_free(NULL);
+}
+
+static void sessions_nest_and_overlap(void **state)
+{
+    (void)state;
+    struct marey_session *outer = start(NULL);
+    record(1);
+    struct marey_session *inner = start(NULL);
+    record(2);
+    struct marey_session *crossing = start(NULL);
+    record(4);
+    stop(inner);
+    record(8);
+    EXPECT_TRUE(stats_of(outer).stop_ns == MAREY_UNKNOWN); /* still runs */
+    stop(outer);
+    EXPECT_TRUE(marey_is_recording());
+    record(16);
+    stop(crossing);
+
+    EXPECT_FALSE(marey_is_recording());
+    EXPECT_U64(stats_of(outer).n_records, 2 * 15);
+    EXPECT_U64(stats_of(inner).n_records, 2 * 6);
+    EXPECT_U64(stats_of(crossing).n_records, 2 * 28);
+    marey_session_free(outer);
+    EXPECT_U64(stats_of(crossing).n_records, 2 * 28);
+    marey_session_free(crossing);
+    marey_session_free(inner);
+}
+
+static void session_counts_what_finds_no_room(void **state)
+{
+    (void)state;
+    const struct marey_session_options options = {.size = sizeof options,
+                                                  .pool_bytes = 2 * MAREY_CHUNK_BYTES};
+    struct marey_session *session = start(&options);
+    const int n = 3 * (int)(MAREY_CHUNK_WORDS / 4);
+
+    record(n);
+    stop(session);
+    const struct marey_session_stats stats = stats_of(session);
+    EXPECT_U64(stats.n_records + stats.n_lost, 2 * (uint64_t)n);
+    EXPECT_TRUE(stats.n_lost > 0);
+    EXPECT_TRUE(stats.first_lost_ns > stats.start_ns && stats.first_lost_ns < stats.stop_ns);
+    EXPECT_U64(stats.pool_bytes, 2 * MAREY_CHUNK_BYTES);
+    marey_session_free(session);
+
+    session = start(NULL); /* there is room again */
+    record(n);
+    stop(session);
+    EXPECT_U64(stats_of(session).n_records, 2 * (uint64_t)n);
+    EXPECT_U64(stats_of(session).n_lost, 0);
+    marey_session_free(session);
+}
+
+static void session_gives_its_chunks_back(void **state)
+{
+    (void)state;
+    const struct marey_session_options options = {.size = sizeof options,
+                                                  .pool_bytes = 8 * MAREY_CHUNK_BYTES};
+
+    for (int i = 0; i < 50; i++) {
+        struct marey_session *session = start(&options);
+        record(3 * (int)(MAREY_CHUNK_WORDS / 4));
+        stop(session);
+        EXPECT_U64(stats_of(session).n_lost, 0);
+        marey_session_free(session);
+    }
+}
+
+/* A kept session does not keep what others recorded later. */
+static void session_keeps_only_its_own_chunks(void **state)
+{
+    (void)state;
+    const struct marey_session_options options = {.size = sizeof options,
+                                                  .pool_bytes = 12 * MAREY_CHUNK_BYTES};
+    struct marey_session *kept = start(&options);
+    record(100);
+    stop(kept);
+
+    for (int i = 0; i < 50; i++) {
+        struct marey_session *session = start(&options);
+        record(3 * (int)(MAREY_CHUNK_WORDS / 4));
+        stop(session);
+        EXPECT_U64(stats_of(session).n_lost, 0);
+        marey_session_free(session);
+    }
+    EXPECT_U64(stats_of(kept).n_records, 200);
+    marey_session_free(kept);
+}
+
+static void session_sees_marks_and_counters(void **state)
+{
+    (void)state;
+    struct marey_session *session = start(NULL);
+
+    marey_mark(&mark);
+    marey_mark_named(marey__str("named"));
+    marey_counter(&mark, 0.5);
+    marey_counter_named(marey__str("loss"), 1e300);
+    marey_range_begin_named(marey__str("named"), 5);
+    marey_range_end_token(5);
+    stop(session);
+    EXPECT_U64(stats_of(session).n_records, 6);
+    marey_session_free(session);
+}
+
+static void session_refuses_what_makes_no_sense(void **state)
+{
+    (void)state;
+    struct marey_session *session = NULL;
+    struct marey_error err = {0};
+
+    EXPECT_STATUS(marey_session_start(&(struct marey_session_options){.size = 3}, &session, &err),
+                  MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "another header");
+    EXPECT_STATUS(marey_session_start(
+                      &(struct marey_session_options){.size = sizeof(struct marey_session_options),
+                                                      .wants = 1U << 20},
+                      &session, &err),
+                  MAREY_INVALID);
+    EXPECT_TRUE(session == NULL);
+
+    session = start(NULL);
+    EXPECT_OK(marey_session_add_meta(session, marey__str("a"), marey__str("{\"b\": 1}"), &err), &err);
+    EXPECT_OK(marey_session_add_meta(session, marey__str("a"), marey__str("2"), &err), &err);
+    EXPECT_STATUS(marey_session_add_meta(session, marey__str("a"), marey__str("{"), &err),
+                  MAREY_INVALID);
+    EXPECT_STATUS(marey_session_add_meta(session, marey__str("a"), marey__str("1 2"), &err),
+                  MAREY_INVALID);
+    EXPECT_U64(session->n_metas, 1);
+    EXPECT_STR(session->metas[0].json, "2");
+    marey_session_free(session);
+}
+
+/* The exit status tells which expectation of the child failed. */
+static int in_child(struct marey_session *parents)
+{
+    struct marey_session_stats stats;
+    struct marey_session *session = NULL;
+    struct marey_error err = {0};
+
+    if (marey_is_recording())
+        return 1;
+    record(3);
+    if (marey_session_stop(parents, &err) != MAREY_INVALID || strstr(err.message, "parent") == NULL)
+        return 2;
+    if (marey_session_start(NULL, &session, &err) != MAREY_OK)
+        return 3;
+    record(4);
+    if (marey_session_stop(session, &err) != MAREY_OK)
+        return 4;
+    marey_session_get_stats(session, &stats);
+    marey_session_free(session);
+    marey_session_free(parents);
+    return stats.n_records == 8 ? 0 : 5;
+}
+
+static void session_of_the_parent_is_not_the_childs(void **state)
+{
+    (void)state;
+    struct marey_session *session = start(NULL);
+    record(2);
+    (void)fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(in_child(session));
+    record(2);
+
+    int status = 0;
+    EXPECT_I64(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_I64(WEXITSTATUS(status), 0);
+    stop(session);
+    EXPECT_U64(stats_of(session).n_records, 8);
+    marey_session_free(session);
+}
+
+static void sink_records_operators_with_their_inputs(void **state)
+{
+    (void)state;
+    const struct marey_sink *sink = marey_recorder_sink();
+    const struct marey_session_options options = {
+        .size = sizeof options, .wants = MAREY_WANT_OPS | MAREY_WANT_INPUTS | MAREY_WANT_CPU};
+    const uint64_t inputs[] = {MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 0), 5};
+    const struct marey_op op = {
+        .name = "aten::add", .inputs = inputs, .sequence = 3, .n_input_words = 2, .token = 9};
+    const struct marey_op huge = {.name = "aten::cat",
+                                  .inputs = inputs,
+                                  .sequence = -1,
+                                  .n_input_words = MAREY_MAX_INPUT_WORDS + 1};
+    struct marey_session *session = start(&options);
+
+    EXPECT_U64(sink->version, MAREY_SINK_VERSION);
+    sink->op_begin(&op);
+    sink->op_end(9);
+    sink->op_begin(&huge); /* against the contract: lost, and counted */
+    record(1);             /* not wanted by anybody */
+    stop(session);
+    EXPECT_U64(stats_of(session).n_records, 2);
+    EXPECT_U64(stats_of(session).n_lost, 1);
+    EXPECT_TRUE(sink->text("float", 5) != 0);
+    EXPECT_U64(sink->text("float", 5), sink->text("float", 5));
+    marey_session_free(session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(session_sees_its_own_time),
+        cmocka_unit_test(sessions_nest_and_overlap),
+        cmocka_unit_test(session_counts_what_finds_no_room),
+        cmocka_unit_test(session_gives_its_chunks_back),
+        cmocka_unit_test(session_keeps_only_its_own_chunks),
+        cmocka_unit_test(session_sees_marks_and_counters),
+        cmocka_unit_test(session_refuses_what_makes_no_sense),
+        cmocka_unit_test(session_of_the_parent_is_not_the_childs),
+        cmocka_unit_test(sink_records_operators_with_their_inputs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

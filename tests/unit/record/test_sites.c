@@ -1,0 +1,91 @@
+/*
+ * test_sites.c - a name's id is that of its bytes, whatever its pointer meant before.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "record/sites.h"
+#include "support/expect.h"
+
+static struct marey_sites sites = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct marey_name_cache cache;
+
+static uint32_t find_c(const char *name, uint32_t scope)
+{
+    return marey__sites_find_c(&sites, &cache, name, scope);
+}
+
+static void sites_know_a_pointer_that_means_another_name(void **state)
+{
+    (void)state;
+    char name[32] = "SumBackward0";
+    const uint32_t sum = find_c(name, 1);
+    EXPECT_U64(find_c(name, 1), sum);
+
+    (void)snprintf(name, sizeof name, "AddmmBackward0");
+    const uint32_t addmm = find_c(name, 1);
+    EXPECT_TRUE(addmm != sum && addmm != 0);
+    (void)snprintf(name, sizeof name, "SumBackward0");
+    EXPECT_U64(find_c(name, 1), sum);
+
+    uint32_t scope = 0;
+    EXPECT_VIEW(marey__sites_text(&sites, addmm, &scope), "AddmmBackward0");
+    EXPECT_U64(scope, 1);
+}
+
+static void sites_keep_scopes_apart(void **state)
+{
+    (void)state;
+    const uint32_t op = find_c("forward", 0);
+    const uint32_t annotation = find_c("forward", 7);
+
+    EXPECT_TRUE(op != annotation);
+    EXPECT_U64(marey__sites_find(&sites, &cache, marey__str("forward"), 7), annotation);
+    EXPECT_U64(marey__sites_add(&sites, marey__str("forward"), 0), op);
+}
+
+static void sites_keep_many_names_apart(void **state)
+{
+    (void)state;
+    uint32_t id[3000];
+
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 3000; i++) {
+            char name[32];
+            (void)snprintf(name, sizeof name, "step %d", i);
+            const uint32_t found = find_c(name, 7);
+            if (round == 0)
+                id[i] = found;
+            EXPECT_U64(found, id[i]);
+        }
+    uint32_t scope = 0;
+    EXPECT_VIEW(marey__sites_text(&sites, id[2999], &scope), "step 2999");
+}
+
+static void sites_take_empty_and_cut_long_names(void **state)
+{
+    (void)state;
+    char name[4000];
+    uint32_t scope = 0;
+
+    EXPECT_TRUE(find_c("", 7) != 0);
+    EXPECT_VIEW(marey__sites_text(&sites, find_c("", 7), &scope), "");
+    memset(name, 'x', sizeof name);
+    memcpy(name + 2047, "\xc3\xa9", 2); /* half of it would be left over */
+    name[sizeof name - 1] = '\0';
+    const uint32_t id = marey__sites_add(&sites, marey__str(name), 7);
+    EXPECT_U64(marey__sites_text(&sites, id, &scope).len, 2047);
+    EXPECT_TRUE(marey__sites_text(&sites, 4000000, &scope).ptr == NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sites_know_a_pointer_that_means_another_name),
+        cmocka_unit_test(sites_keep_scopes_apart),
+        cmocka_unit_test(sites_keep_many_names_apart),
+        cmocka_unit_test(sites_take_empty_and_cut_long_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
