@@ -1,6 +1,7 @@
 /*
  * test_session.c - what sessions see: their time, their wants, losses; and a forked child.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
