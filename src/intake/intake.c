@@ -79,7 +79,7 @@ static const struct known_site *site_of(struct intake *in, uint32_t site_id)
     struct known_site *site = &in->site[site_id];
     if (site->name_id == MAREY_NONE) {
         const struct marey_str text =
-            marey__sites_text(&marey__recorder.names, site_id, &site->scope);
+            marey__sites_text(&marey__recorder.sites, site_id, &site->scope);
         site->name_id = marey__intern(marey__builder_strings(in->builder), text);
         in->failed |= site->name_id == MAREY_NONE;
     }
@@ -450,7 +450,7 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
 {
     const uint32_t source_idx = marey__builder_begin_source(in->builder, "");
 
-    in->n_sites = marey__sites_count(&marey__recorder.names);
+    in->n_sites = marey__sites_count(&marey__recorder.sites);
     in->site = marey__alloc(&in->alloc, in->n_sites, sizeof *in->site);
     if (source_idx == MAREY_NONE || in->site == NULL)
         return false;

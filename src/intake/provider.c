@@ -35,7 +35,7 @@ static void add_counter(struct marey_textbuf *text, const uint64_t *record)
     double value = 0;
 
     memcpy(&value, &record[2], sizeof value);
-    marey__text_add_json(text, marey__sites_text(&marey__recorder.names, (uint32_t)record[1], &scope));
+    marey__text_add_json(text, marey__sites_text(&marey__recorder.sites, (uint32_t)record[1], &scope));
     if (isfinite(value))
         marey__text_add_format(text, ": %.17g", value);
     else
@@ -46,7 +46,7 @@ static bool is_backward(uint32_t site_id)
 {
     uint32_t scope = 0;
 
-    (void)marey__sites_text(&marey__recorder.names, site_id, &scope);
+    (void)marey__sites_text(&marey__recorder.sites, site_id, &scope);
     return scope == MAREY_SCOPE_BACKWARD;
 }
 

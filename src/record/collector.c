@@ -50,8 +50,7 @@ static enum marey_status join_locked(const struct marey_collector *collector,
                            MAREY_MAX_COLLECTORS, collector->name);
     recorder->collector[recorder->n_collectors++].collector = collector;
 
-    const uint32_t wants = atomic_load_explicit(&recorder->wants, memory_order_relaxed);
-    const enum marey_status status = marey__recorder_set_wants(wants, err);
+    const enum marey_status status = marey__recorder_set_wants(marey__recorder_wants(), err);
     if (status != MAREY_OK)
         recorder->n_collectors--;
     return status;

@@ -12,14 +12,18 @@
 #define LIKELY(condition) __builtin_expect((condition), 1)
 #define UNLIKELY(condition) __builtin_expect((condition), 0)
 
+/* Kept out of line, so that the path of a record is short and saves no registers. */
+#define RARE __attribute__((noinline, cold))
+
 /* The words of a CPU record, or 0. */
 #define CPU_WORDS(wants) (((wants)&MAREY_WANT_CPU) != 0 ? 1U : 0U)
 
-/* Relaxed: a count of what the guard dropped. */
-static void count_guarded(void)
-{
-    (void)atomic_fetch_add_explicit(&marey__recorder.n_guarded, 1, memory_order_relaxed);
-}
+/* What allows the short path of a range: it is wanted, with the time stamp counter and
+ * nothing else. */
+#define SHORT_PATH_MASK (MAREY_WANT_RANGES | MAREY_WANT_CPU | MAREY_HAS_TSC)
+#define SHORT_PATH (MAREY_WANT_RANGES | MAREY_HAS_TSC)
+
+#define WANTS_OP (MAREY_WANT_OPS | MAREY_WANT_RANGES)
 
 /* Acquire pairs with the release of marey__recorder_set_wants: who sees a want also sees
  * the pool and the clock that it needs. */
@@ -28,20 +32,10 @@ static inline uint32_t wants_now(void)
     return atomic_load_explicit(&marey__recorder.wants, memory_order_acquire);
 }
 
-/* This thread's log, guarded against what interrupts it; NULL: do not record. */
-static inline struct marey_log *enter(void)
+static inline void guard(struct marey_log *log)
 {
-    struct marey_log *log = marey__log;
-
-    if (UNLIKELY((uintptr_t)log <= (uintptr_t)MAREY_LOG_PENDING))
-        log = marey__recorder_register();
-    if (UNLIKELY(log == NULL || log->is_busy)) {
-        count_guarded();
-        return NULL;
-    }
     log->is_busy = true;
     atomic_signal_fence(memory_order_seq_cst);
-    return log;
 }
 
 static inline void leave(struct marey_log *log)
@@ -50,10 +44,37 @@ static inline void leave(struct marey_log *log)
     log->is_busy = false;
 }
 
-static inline uint64_t stamp(enum marey_record_kind kind)
+/* This thread's log, guarded against what interrupts it; NULL: do not record. The log of a
+ * thread that has none yet is always busy. */
+RARE static struct marey_log *enter_busy(void)
 {
-    const uint64_t ticks = marey__clock_ticks(marey__recorder.is_tsc);
-    return marey__record_head(ticks - marey__recorder.epoch_ticks, kind);
+    struct marey_log *log = marey__recorder_register();
+
+    if (log != NULL)
+        guard(log);
+    else /* relaxed: a count of what the guard dropped */
+        (void)atomic_fetch_add_explicit(&marey__recorder.n_guarded, 1, memory_order_relaxed);
+    return log;
+}
+
+static inline struct marey_log *enter(void)
+{
+    struct marey_log *log = marey__log;
+
+    if (UNLIKELY(log->is_busy))
+        return enter_busy();
+    guard(log);
+    return log;
+}
+
+static inline uint64_t stamp_by(bool is_tsc, enum marey_record_kind kind)
+{
+    return marey__record_head(marey__clock_ticks(is_tsc) - marey__recorder.epoch_ticks, kind);
+}
+
+static inline uint64_t stamp(uint32_t wants, enum marey_record_kind kind)
+{
+    return stamp_by((wants & MAREY_HAS_TSC) != 0, kind);
 }
 
 static uint64_t cpu_stamp(void)
@@ -64,7 +85,7 @@ static uint64_t cpu_stamp(void)
 
 static uint32_t resolve(struct marey_log *log, struct marey_site *site)
 {
-    const uint32_t id = marey__sites_find_c(&marey__recorder.names, &log->cache,
+    const uint32_t id = marey__sites_find_c(&marey__recorder.sites, &log->cache,
                                             site->name != NULL ? site->name : "", site->scope);
 
     __atomic_store_n(&site->id, id, __ATOMIC_RELAXED); /* any thread finds the same */
@@ -79,46 +100,46 @@ static inline uint32_t id_of(struct marey_log *log, struct marey_site *site)
 
 static uint32_t id_of_name(struct marey_log *log, struct marey_str name)
 {
-    return marey__sites_find(&marey__recorder.names, &log->cache, name, MAREY_SCOPE_USER);
+    return marey__sites_find(&marey__recorder.sites, &log->cache, name, MAREY_SCOPE_USER);
 }
 
 /* ---- records --------------------------------------------------------------------- */
 
-static inline void put_begin(struct marey_log *log, uint32_t wants, uint32_t id, uint32_t token)
+static void put_begin(struct marey_log *log, uint32_t wants, uint32_t id, uint32_t token)
 {
     uint64_t *at = marey__log_room(log, 2 + CPU_WORDS(wants));
 
-    if (UNLIKELY(at == NULL || id == 0)) {
+    if (at == NULL || id == 0) {
         marey__log_lose(log);
         return;
     }
     at[1] = (uint64_t)token << 32 | id;
-    if (UNLIKELY(CPU_WORDS(wants) != 0))
+    if (CPU_WORDS(wants) != 0)
         at[2] = cpu_stamp();
-    at[0] = stamp(MAREY_RECORD_BEGIN);
+    at[0] = stamp(wants, MAREY_RECORD_BEGIN);
     marey__log_publish(log, at + 2 + CPU_WORDS(wants));
 }
 
-static inline void put_end(struct marey_log *log, uint32_t wants, uint32_t token, uint64_t head)
+static void put_end(struct marey_log *log, uint32_t wants, uint32_t token, uint64_t head)
 {
     uint64_t *at = marey__log_room(log, 2 + CPU_WORDS(wants));
 
-    if (UNLIKELY(at == NULL)) {
+    if (at == NULL) {
         marey__log_lose(log);
         return;
     }
     at[0] = head;
     at[1] = token;
-    if (UNLIKELY(CPU_WORDS(wants) != 0))
+    if (CPU_WORDS(wants) != 0)
         at[2] = cpu_stamp();
     marey__log_publish(log, at + 2 + CPU_WORDS(wants));
 }
 
-static void put_point(struct marey_log *log, enum marey_record_kind kind, uint32_t id,
-                      uint64_t bits)
+static void put_point(struct marey_log *log, uint32_t wants, enum marey_record_kind kind,
+                      uint32_t id, uint64_t bits)
 {
     const uint32_t n = kind == MAREY_RECORD_COUNTER ? 3 : 2;
-    const uint64_t head = stamp(kind);
+    const uint64_t head = stamp(wants, kind);
     uint64_t *at = marey__log_room(log, n);
 
     if (at == NULL || id == 0) {
@@ -134,14 +155,32 @@ static void put_point(struct marey_log *log, enum marey_record_kind kind, uint32
 
 /* ---- what a program calls ---------------------------------------------------------- */
 
-void marey_range_begin(struct marey_site *site)
+RARE static void begin_slowly(struct marey_site *site, uint32_t wants)
 {
-    const uint32_t wants = wants_now();
     struct marey_log *log = (wants & MAREY_WANT_RANGES) != 0 ? enter() : NULL;
 
     if (log == NULL)
         return;
     put_begin(log, wants, id_of(log, site), 0);
+    leave(log);
+}
+
+void marey_range_begin(struct marey_site *site)
+{
+    const uint32_t wants = wants_now();
+    struct marey_log *log = marey__log;
+    const uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    uint64_t *at = marey__log_at(log);
+
+    if (UNLIKELY((wants & SHORT_PATH_MASK) != SHORT_PATH || id == 0 || log->is_busy ||
+                 log->end - at < 2)) {
+        begin_slowly(site, wants);
+        return;
+    }
+    guard(log);
+    at[1] = id;
+    at[0] = stamp_by(true, MAREY_RECORD_BEGIN);
+    marey__log_publish(log, at + 2);
     leave(log);
 }
 
@@ -156,13 +195,11 @@ void marey_range_begin_named(struct marey_str name, uint32_t token)
     leave(log);
 }
 
-void marey_range_end_token(uint32_t token)
+RARE static void end_slowly(uint32_t token, uint32_t wants)
 {
-    const uint32_t wants = wants_now();
-
     if ((wants & MAREY_WANT_RANGES) == 0)
         return;
-    const uint64_t head = stamp(MAREY_RECORD_END);
+    const uint64_t head = stamp(wants, MAREY_RECORD_END);
     struct marey_log *log = enter();
     if (log == NULL)
         return;
@@ -170,9 +207,32 @@ void marey_range_end_token(uint32_t token)
     leave(log);
 }
 
+static inline void end_with(uint32_t token)
+{
+    const uint32_t wants = wants_now();
+    struct marey_log *log = marey__log;
+    uint64_t *at = marey__log_at(log);
+
+    if (UNLIKELY((wants & SHORT_PATH_MASK) != SHORT_PATH || log->is_busy || log->end - at < 2)) {
+        end_slowly(token, wants);
+        return;
+    }
+    const uint64_t head = stamp_by(true, MAREY_RECORD_END);
+    guard(log);
+    at[0] = head;
+    at[1] = token;
+    marey__log_publish(log, at + 2);
+    leave(log);
+}
+
+void marey_range_end_token(uint32_t token)
+{
+    end_with(token);
+}
+
 void marey_range_end(void)
 {
-    marey_range_end_token(0);
+    end_with(0);
 }
 
 static uint64_t bits_of(double value)
@@ -185,11 +245,13 @@ static uint64_t bits_of(double value)
 static void point(enum marey_record_kind kind, struct marey_site *site, struct marey_str name,
                   double value)
 {
-    struct marey_log *log = (wants_now() & MAREY_WANT_RANGES) != 0 ? enter() : NULL;
+    const uint32_t wants = wants_now();
+    struct marey_log *log = (wants & MAREY_WANT_RANGES) != 0 ? enter() : NULL;
 
     if (log == NULL)
         return;
-    put_point(log, kind, site != NULL ? id_of(log, site) : id_of_name(log, name), bits_of(value));
+    put_point(log, wants, kind, site != NULL ? id_of(log, site) : id_of_name(log, name),
+              bits_of(value));
     leave(log);
 }
 
@@ -215,7 +277,7 @@ void marey_counter_named(struct marey_str name, double value)
 
 bool marey_is_recording(void)
 {
-    return wants_now() != 0;
+    return (wants_now() & ~(uint32_t)MAREY_HAS_TSC) != 0;
 }
 
 /* ---- what collectors are handed ----------------------------------------------------- */
@@ -249,16 +311,16 @@ static uint64_t *put_op(uint64_t *at, const struct marey_op *op, uint32_t id, ui
 static void op_begin(const struct marey_op *op)
 {
     const uint32_t wants = wants_now();
-    struct marey_log *log = (wants & (MAREY_WANT_OPS | MAREY_WANT_RANGES)) != 0 ? enter() : NULL;
+    struct marey_log *log = (wants & WANTS_OP) != 0 ? enter() : NULL;
 
     if (log == NULL)
         return;
     const uint32_t id =
-        marey__sites_find_c(&marey__recorder.names, &log->cache, op->name, op->scope);
+        marey__sites_find_c(&marey__recorder.sites, &log->cache, op->name, op->scope);
     uint64_t *at = marey__log_room(log, words_of_op(op, wants));
     if (LIKELY(at != NULL && id != 0 && op->n_input_words <= MAREY_MAX_INPUT_WORDS)) {
         uint64_t *after = put_op(at + 1, op, id, wants);
-        at[0] = stamp(op->sequence >= 0 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
+        at[0] = stamp(wants, op->sequence >= 0 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
         marey__log_publish(log, after);
     } else {
         marey__log_lose(log);
@@ -270,9 +332,9 @@ static void op_end(uint32_t token)
 {
     const uint32_t wants = wants_now();
 
-    if ((wants & (MAREY_WANT_OPS | MAREY_WANT_RANGES)) == 0)
+    if ((wants & WANTS_OP) == 0)
         return;
-    const uint64_t head = stamp(MAREY_RECORD_END);
+    const uint64_t head = stamp(wants, MAREY_RECORD_END);
     struct marey_log *log = enter();
     if (log == NULL)
         return;
@@ -288,7 +350,7 @@ static uint32_t text_id(const char *ptr, size_t len)
 
     if (log == NULL)
         return 0;
-    const uint32_t id = marey__sites_add(&marey__recorder.names, (struct marey_str){ptr, len},
+    const uint32_t id = marey__sites_add(&marey__recorder.sites, (struct marey_str){ptr, len},
                                          MAREY_N_SCOPES);
     leave(log);
     return id;

@@ -11,12 +11,12 @@
 static void before_fork(void)
 {
     (void)pthread_mutex_lock(&marey__recorder.lock);
-    (void)pthread_mutex_lock(&marey__recorder.names.lock);
+    (void)pthread_mutex_lock(&marey__recorder.sites.lock);
 }
 
 static void after_fork_in_parent(void)
 {
-    (void)pthread_mutex_unlock(&marey__recorder.names.lock);
+    (void)pthread_mutex_unlock(&marey__recorder.sites.lock);
     (void)pthread_mutex_unlock(&marey__recorder.lock);
 }
 
@@ -25,7 +25,7 @@ static void after_fork_in_child(void)
     struct marey_recorder *recorder = &marey__recorder;
 
     marey__recorder_forget_thread();
-    (void)pthread_mutex_init(&recorder->names.lock, NULL);
+    (void)pthread_mutex_init(&recorder->sites.lock, NULL);
     (void)pthread_mutex_init(&recorder->lock, NULL);
     (void)pthread_cond_init(&recorder->feeder_wakes, NULL);
     atomic_store_explicit(&recorder->wants, 0, memory_order_release);

@@ -10,22 +10,26 @@ static uint64_t now(void)
     return marey__clock_ticks(marey__recorder.is_tsc) - marey__recorder.epoch_ticks;
 }
 
+/* In this order: the words of the chunk that is left, where the next record goes, the link. A
+ * reader that sees one sees those before it. */
 static void link_chunk(struct marey_log *log, struct marey_chunk *chunk, uint64_t since_ticks)
 {
+    struct marey_chunk *former = log->chunk;
+
     chunk->since_ticks = since_ticks;
-    if (log->chunk == NULL)
-        atomic_store_explicit(&log->first, chunk, memory_order_release);
-    else
-        atomic_store_explicit(&log->chunk->next, chunk, memory_order_release);
+    if (former != NULL)
+        former->n_words = (uint32_t)(marey__log_at(log) - former->word);
     log->chunk = chunk;
-    log->at = chunk->word;
     log->end = chunk->word + MAREY_CHUNK_WORDS;
+    marey__log_publish(log, chunk->word);
+    atomic_store_explicit(former == NULL ? &log->first : &former->next, chunk,
+                          memory_order_release);
 }
 
 /* There is room again: says since when there was none. */
 static void write_gap(struct marey_log *log, uint64_t since_ticks)
 {
-    uint64_t *at = log->at;
+    uint64_t *at = marey__log_at(log);
 
     at[0] = marey__record_head(since_ticks, MAREY_RECORD_GAP);
     at[1] = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
@@ -45,7 +49,7 @@ uint64_t *marey__log_turn(struct marey_log *log, uint32_t n)
     link_chunk(log, chunk, lost != 0 ? lost - 1 : now());
     if (lost != 0)
         write_gap(log, lost - 1);
-    return log->at;
+    return marey__log_at(log);
 }
 
 void marey__log_lose(struct marey_log *log)

@@ -17,11 +17,14 @@
 #define MAREY_THREAD_NAME_BYTES 64
 
 struct marey_log {
+    /* Where the next record goes. Written by the thread alone: its store (release) publishes
+     * all words before it; who reads it (acquire) sees them. */
+    _Atomic(uint64_t *) at;
+
     /* Of the thread alone. */
-    uint64_t *at;  /* where the next record goes */
-    uint64_t *end; /* of the chunk; at == end before the first chunk */
+    uint64_t *end;         /* of the chunk; the same as `at` before the first chunk */
+    volatile bool is_busy; /* inside an emit: what interrupts it is dropped */
     struct marey_chunk *chunk;
-    volatile bool is_busy;   /* inside an emit: what interrupts it is dropped */
 
     /* Written by the thread, read by who holds the recorder's lock. */
     _Atomic(struct marey_chunk *) first; /* release: the chunk is whole */
@@ -42,20 +45,26 @@ struct marey_log {
 /* Room for n words in a new chunk. NULL: there is none. */
 uint64_t *marey__log_turn(struct marey_log *log, uint32_t n);
 
+/* Relaxed: the thread reads what it wrote itself. */
+static inline uint64_t *marey__log_at(struct marey_log *log)
+{
+    return atomic_load_explicit(&log->at, memory_order_relaxed);
+}
+
 /* Room for a record of n words, to be published by marey__log_publish. */
 static inline uint64_t *marey__log_room(struct marey_log *log, uint32_t n)
 {
-    if (__builtin_expect((size_t)(log->end - log->at) >= n, 1))
-        return log->at;
+    uint64_t *at = marey__log_at(log);
+
+    if (__builtin_expect((size_t)(log->end - at) >= n, 1))
+        return at;
     return marey__log_turn(log, n);
 }
 
 /* Makes what was written up to `at` visible to readers. */
 static inline void marey__log_publish(struct marey_log *log, uint64_t *at)
 {
-    log->at = at;
-    atomic_store_explicit(&log->chunk->n_words, (uint32_t)(at - log->chunk->word),
-                          memory_order_release);
+    atomic_store_explicit(&log->at, at, memory_order_release);
 }
 
 /* Counts a record for which there was no room. */

@@ -168,7 +168,7 @@ struct marey_chunk *marey__pool_take(struct marey_pool *pool)
         (void)atomic_fetch_sub_explicit(&pool->n_used, 1, memory_order_relaxed);
         return NULL;
     }
-    atomic_store_explicit(&chunk->n_words, 0, memory_order_relaxed);
+    chunk->n_words = 0;
     atomic_store_explicit(&chunk->next, NULL, memory_order_relaxed);
     return chunk;
 }

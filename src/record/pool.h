@@ -23,13 +23,14 @@
 
 /* A part of a thread's records.
  *
- * n_words: the owner writes words and then stores it (release); who reads it (acquire) sees
- * all words before it. next: the owner stores it (release) when it leaves the chunk, after its
- * last word; later only the holder of the recorder's lock changes it. */
+ * The words of the chunk that is written to end at the log's `at`. When the owner leaves a chunk
+ * he sets n_words, then moves `at` into the next one (release), then stores next (release): who
+ * sees either (acquire) sees n_words. Later only the holder of the recorder's lock changes
+ * next. */
 struct marey_chunk {
-    _Atomic(uint32_t) n_words;
     _Atomic(struct marey_chunk *) next;
     uint64_t since_ticks; /* no record of it is older; set before it is linked */
+    uint32_t n_words;     /* of a chunk that was left */
     _Alignas(MAREY_CHUNK_HEAD_BYTES) uint64_t word[MAREY_CHUNK_WORDS];
 };
 

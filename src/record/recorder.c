@@ -16,11 +16,16 @@
 /* Memory that stays warm for the next session. */
 #define WARM_CHUNKS ((UINT32_C(64) << 20) / MAREY_CHUNK_BYTES)
 
-_Thread_local struct marey_log *marey__log __attribute__((tls_model("initial-exec")));
+struct marey_log marey__no_log = {.is_busy = true};
+_Thread_local struct marey_log *marey__log __attribute__((tls_model("initial-exec"))) =
+    &marey__no_log;
+
+/* Set while this thread's log is made, so that a signal handler does not make another. */
+static _Thread_local volatile bool is_registering __attribute__((tls_model("initial-exec")));
 
 struct marey_recorder marey__recorder = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
-    .names = {.lock = PTHREAD_MUTEX_INITIALIZER},
+    .sites = {.lock = PTHREAD_MUTEX_INITIALIZER},
     .feeder_wakes = PTHREAD_COND_INITIALIZER,
 };
 
@@ -32,7 +37,7 @@ static void at_end_of_thread(void *ptr)
 {
     struct marey_log *log = ptr;
 
-    marey__log = NULL;
+    marey__log = &marey__no_log;
     atomic_store_explicit(&log->has_ended, true, memory_order_release);
 }
 
@@ -59,9 +64,9 @@ struct marey_log *marey__recorder_register(void)
 {
     const struct marey_alloc alloc = marey__alloc_default();
 
-    if (marey__log == MAREY_LOG_PENDING)
+    if (marey__log != &marey__no_log || is_registering)
         return NULL;
-    marey__log = MAREY_LOG_PENDING;
+    is_registering = true;
     atomic_signal_fence(memory_order_seq_cst);
 
     struct marey_log *log = marey__alloc_zero(&alloc, 1, sizeof *log);
@@ -73,15 +78,16 @@ struct marey_log *marey__recorder_register(void)
         marey__recorder.logs = log;
         marey__recorder_unlock();
         (void)pthread_setspecific(end_of_thread, log);
+        marey__log = log;
     }
     atomic_signal_fence(memory_order_seq_cst);
-    marey__log = log;
+    is_registering = false;
     return log;
 }
 
 void marey__recorder_forget_thread(void)
 {
-    marey__log = NULL;
+    marey__log = &marey__no_log;
     (void)pthread_setspecific(end_of_thread, NULL);
 }
 
@@ -90,7 +96,7 @@ void marey_thread_name(struct marey_str name)
     struct marey_log *log = marey__log;
     size_t len = name.len < MAREY_THREAD_NAME_BYTES ? name.len : MAREY_THREAD_NAME_BYTES - 1;
 
-    if ((uintptr_t)log <= (uintptr_t)MAREY_LOG_PENDING)
+    if (log == &marey__no_log)
         log = marey__recorder_register();
     if (log == NULL)
         return;
@@ -174,25 +180,37 @@ static bool tell(struct marey_loaded_collector *loaded, uint32_t wants, char *wh
     return true;
 }
 
-/* Release pairs with the acquire of wants_now. A want is set before the hooks come and taken
- * away after they went. */
+/* Release pairs with the acquire of wants_now. */
+static void store_wants(struct marey_recorder *recorder, uint32_t wants)
+{
+    const uint32_t clock = recorder->is_tsc ? MAREY_HAS_TSC : 0;
+    atomic_store_explicit(&recorder->wants, wants != 0 ? wants | clock : 0, memory_order_release);
+}
+
+/* A want is set before the hooks come and taken away after they went. */
 enum marey_status marey__recorder_set_wants(uint32_t wants, struct marey_error *err)
 {
     struct marey_recorder *recorder = &marey__recorder;
-    const uint32_t former = atomic_load_explicit(&recorder->wants, memory_order_relaxed);
+    const uint32_t former = marey__recorder_wants();
     char why[MAREY_ERROR_MESSAGE_BYTES / 2] = "";
 
-    atomic_store_explicit(&recorder->wants, former | wants, memory_order_release);
+    store_wants(recorder, former | wants);
     for (uint32_t i = 0; i < recorder->n_collectors; i++) {
         if (tell(&recorder->collector[i], wants, why, sizeof why))
             continue;
         char unused[sizeof why] = "";
         for (uint32_t k = 0; k <= i; k++)
             (void)tell(&recorder->collector[k], former, unused, sizeof unused);
-        atomic_store_explicit(&recorder->wants, former, memory_order_release);
+        store_wants(recorder, former);
         return marey__fail(err, MAREY_UNSUPPORTED, "cannot record with '%s': %s",
                            recorder->collector[i].collector->name, why);
     }
-    atomic_store_explicit(&recorder->wants, wants, memory_order_release);
+    store_wants(recorder, wants);
     return MAREY_OK;
+}
+
+uint32_t marey__recorder_wants(void)
+{
+    return atomic_load_explicit(&marey__recorder.wants, memory_order_relaxed) &
+           ~(uint32_t)MAREY_HAS_TSC;
 }

@@ -11,6 +11,9 @@
 #define MAREY_MAX_COLLECTORS 8
 #define MAREY_CLOCK_SAMPLES 64
 
+/* Beside the public bits in the recorder's wants: the clock is the time stamp counter. */
+#define MAREY_HAS_TSC (UINT32_C(1) << 31)
+
 struct marey_loaded_collector {
     const struct marey_collector *collector;
     uint32_t wants; /* what it was last told */
@@ -24,7 +27,7 @@ struct marey_recorder {
     uint64_t epoch_ticks; /* that records count from; set once */
 
     _Atomic(uint64_t) n_guarded;  /* records dropped by a guard; relaxed, a count */
-    struct marey_sites names;
+    struct marey_sites sites;
 
     pthread_mutex_t lock; /* of all below */
     struct marey_pool *pool;
@@ -47,7 +50,7 @@ struct marey_recorder {
 void marey__recorder_lock(void);
 void marey__recorder_unlock(void);
 
-/* This thread's log, made if need be; NULL if it cannot be made now. */
+/* Makes this thread's log. NULL: the thread has one, which is busy, or it cannot be made now. */
 struct marey_log *marey__recorder_register(void);
 
 /* In a forked child: the parent's log is not this thread's any more. */
@@ -60,6 +63,9 @@ void marey__recorder_recycle(void);
 /* Tells the collectors the union of what sessions want. Under the lock.
  * \fails MAREY_UNSUPPORTED: one refused; all are told the former union again */
 enum marey_status marey__recorder_set_wants(uint32_t wants, struct marey_error *err);
+
+/* The union that is in force. Under the lock. */
+uint32_t marey__recorder_wants(void);
 
 /* feeder.c: starts the feeder if there is none. Under the lock. */
 void marey__feeder_start(void);

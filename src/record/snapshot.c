@@ -56,12 +56,24 @@ static void take_open_gap(struct marey_log_part *part, const struct marey_log *l
     part->open_lost_ticks = since - 1 > snapshot->start_ticks ? since - 1 : snapshot->start_ticks;
 }
 
-static void fill_chunks(struct marey_snapshot *snapshot, struct log_walk walk, size_t n_chunks)
+/* The words of a chunk so far: up to `at`, or all if `at` has left it. */
+static uint32_t words_of(struct marey_log *log, const struct marey_chunk *chunk)
 {
+    const uint64_t *at = atomic_load_explicit(&log->at, memory_order_acquire);
+    const bool is_left = atomic_load_explicit(&chunk->next, memory_order_acquire) != NULL ||
+                         at < chunk->word || at > chunk->word + MAREY_CHUNK_WORDS;
+
+    return is_left ? chunk->n_words : (uint32_t)(at - chunk->word);
+}
+
+static void fill_chunks(struct marey_snapshot *snapshot, struct marey_log *log, size_t n_chunks)
+{
+    struct log_walk walk = walk_of(log);
+
     while (snapshot->n_chunks < n_chunks && walk_next(&walk, snapshot))
         snapshot->chunk[snapshot->n_chunks++] = (struct marey_chunk_part){
             .word = walk.chunk->word,
-            .n_words = atomic_load_explicit(&walk.chunk->n_words, memory_order_acquire),
+            .n_words = words_of(log, walk.chunk),
         };
 }
 
@@ -73,7 +85,7 @@ static void fill(struct marey_snapshot *snapshot, size_t n_parts, size_t n_chunk
             .thread_id = log->thread_id,
             .first_chunk = snapshot->n_chunks,
         };
-        fill_chunks(snapshot, walk_of(log), n_chunks);
+        fill_chunks(snapshot, log, n_chunks);
         part.n_chunks = snapshot->n_chunks - part.first_chunk;
         take_open_gap(&part, log, snapshot);
         memcpy(part.name, log->name, sizeof part.name);

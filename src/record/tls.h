@@ -11,11 +11,11 @@
 
 #include "record/recorder.h"
 
-/* This thread's log. NULL before its first record; MAREY_LOG_PENDING while the log is made.
- * One pointer in the initial-exec model: a larger block would keep the library from being loaded
- * late. */
+/* This thread's log; before its first record, and while that is made, a log that all share and
+ * that is always busy. One pointer in the initial-exec model: a larger block would keep the
+ * library from being loaded late. */
 extern _Thread_local struct marey_log *marey__log __attribute__((tls_model("initial-exec")));
-#define MAREY_LOG_PENDING ((struct marey_log *)1)
+extern struct marey_log marey__no_log;
 
 extern struct marey_recorder marey__recorder;
 
