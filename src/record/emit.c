@@ -165,23 +165,28 @@ RARE static void begin_slowly(struct marey_site *site, uint32_t wants)
     leave(log);
 }
 
+/* The place is read under the guard: a signal handler may record until then. */
 void marey_range_begin(struct marey_site *site)
 {
     const uint32_t wants = wants_now();
     struct marey_log *log = marey__log;
     const uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-    uint64_t *at = marey__log_at(log);
 
-    if (UNLIKELY((wants & SHORT_PATH_MASK) != SHORT_PATH || id == 0 || log->is_busy ||
-                 log->end - at < 2)) {
-        begin_slowly(site, wants);
-        return;
-    }
+    if (UNLIKELY((wants & SHORT_PATH_MASK) != SHORT_PATH || id == 0 || log->is_busy))
+        goto slowly;
     guard(log);
+    uint64_t *at = marey__log_at(log);
+    if (UNLIKELY(log->end - at < 2)) {
+        leave(log);
+        goto slowly;
+    }
     at[1] = id;
     at[0] = stamp_by(true, MAREY_RECORD_BEGIN);
     marey__log_publish(log, at + 2);
     leave(log);
+    return;
+slowly:
+    begin_slowly(site, wants);
 }
 
 void marey_range_begin_named(struct marey_str name, uint32_t token)
@@ -211,18 +216,23 @@ static inline void end_with(uint32_t token)
 {
     const uint32_t wants = wants_now();
     struct marey_log *log = marey__log;
-    uint64_t *at = marey__log_at(log);
 
-    if (UNLIKELY((wants & SHORT_PATH_MASK) != SHORT_PATH || log->is_busy || log->end - at < 2)) {
-        end_slowly(token, wants);
-        return;
-    }
-    const uint64_t head = stamp_by(true, MAREY_RECORD_END);
+    if (UNLIKELY((wants & SHORT_PATH_MASK) != SHORT_PATH || log->is_busy))
+        goto slowly;
     guard(log);
+    const uint64_t head = stamp_by(true, MAREY_RECORD_END);
+    uint64_t *at = marey__log_at(log);
+    if (UNLIKELY(log->end - at < 2)) {
+        leave(log);
+        goto slowly;
+    }
     at[0] = head;
     at[1] = token;
     marey__log_publish(log, at + 2);
     leave(log);
+    return;
+slowly:
+    end_slowly(token, wants);
 }
 
 void marey_range_end_token(uint32_t token)
