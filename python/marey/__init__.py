@@ -18,6 +18,11 @@ from marey._core import (
     LimitError,
     MareyError,
     UnsupportedError,
+    counter,
+    is_recording,
+    mark,
+    record_function,
+    thread_name,
 )
 from marey._events import AsyncSpan, Event, Events, Track
 from marey._torch import (
@@ -60,5 +65,10 @@ __all__ = [
     "Track",
     "UnsupportedError",
     "__version__",
+    "counter",
+    "is_recording",
     "load",
+    "mark",
+    "record_function",
+    "thread_name",
 ]
