@@ -25,6 +25,8 @@ from marey._core import (
     thread_name,
 )
 from marey._events import AsyncSpan, Event, Events, Track
+from marey._profile import ProfileAverages, ProfileEvents, SessionStats, profile
+from marey._schedule import ProfilerAction, ProfilerActivity, schedule
 from marey._torch import (
     DeviceType,
     EventList,
@@ -56,7 +58,12 @@ __all__ = [
     "LedgerRow",
     "LimitError",
     "MareyError",
+    "ProfileAverages",
+    "ProfileEvents",
+    "ProfilerAction",
+    "ProfilerActivity",
     "Row",
+    "SessionStats",
     "Source",
     "TorchAverages",
     "TorchView",
@@ -69,6 +76,8 @@ __all__ = [
     "is_recording",
     "load",
     "mark",
+    "profile",
     "record_function",
+    "schedule",
     "thread_name",
 ]

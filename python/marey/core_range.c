@@ -18,6 +18,7 @@ struct named_range {
     PyObject *name; /* holds text */
     struct marey_str text;
     uint32_t token;
+    uint32_t scope; /* of an OpRange */
 };
 
 struct core_range {
@@ -80,22 +81,24 @@ static PyObject *range_call(PyObject *self, PyObject *const *args, size_t n_args
 
 /* ---- making one ------------------------------------------------------------------- */
 
-/* Parses (name) and n_ignored arguments that torch's own types take and that are recorded
- * nowhere, by place or by name. */
-static PyObject *make_range(PyTypeObject *type, PyObject *const *args, size_t n_args,
-                            PyObject *keywords, const char *const *names)
+#define MAX_ARGUMENTS 3
+
+/* Arguments by place or by name; NULL where not given. names ends with a NULL. */
+static bool take_arguments(PyTypeObject *type, PyObject *const *args, size_t n_args,
+                           PyObject *keywords, const char *const *names, PyObject **values)
 {
     const size_t n_keywords = keywords == NULL ? 0 : (size_t)PyTuple_GET_SIZE(keywords);
-    PyObject *name = n_args > 0 ? args[0] : NULL;
     size_t n_names = 0;
 
     while (names[n_names] != NULL)
-        n_names++;
+        values[n_names++] = NULL;
     if (n_args > n_names) {
         PyErr_Format(PyExc_TypeError, "%s takes at most %zu arguments, %zu given", type->tp_name,
                      n_names, n_args);
-        return NULL;
+        return false;
     }
+    for (size_t i = 0; i < n_args; i++)
+        values[i] = args[i];
     for (size_t i = 0; i < n_keywords; i++) {
         PyObject *keyword = PyTuple_GET_ITEM(keywords, (Py_ssize_t)i);
         size_t place = n_args;
@@ -103,15 +106,17 @@ static PyObject *make_range(PyTypeObject *type, PyObject *const *args, size_t n_
             place++;
         if (place == n_names) {
             PyErr_Format(PyExc_TypeError, "%s has no argument %R here", type->tp_name, keyword);
-            return NULL;
+            return false;
         }
-        if (place == 0)
-            name = args[n_args + i];
+        values[place] = args[n_args + i];
     }
-    if (name == NULL) {
+    if (values[0] == NULL)
         PyErr_Format(PyExc_TypeError, "%s needs a name", type->tp_name);
-        return NULL;
-    }
+    return values[0] != NULL;
+}
+
+static struct core_range *make_range(PyTypeObject *type, PyObject *name)
+{
     struct core_range *self = PyObject_New(struct core_range, type);
     if (self == NULL)
         return NULL;
@@ -119,22 +124,46 @@ static PyObject *make_range(PyTypeObject *type, PyObject *const *args, size_t n_
     self->range = (struct named_range){.name = NULL};
     if (!set_name(&self->range, name))
         Py_CLEAR(self);
-    return (PyObject *)self;
+    return self;
 }
 
-static PyObject *new_range(PyObject *type, PyObject *const *args, size_t n_args, PyObject *keywords)
+/* What most callers give needs no parsing: one name. */
+static PyObject *new_range(PyObject *self, PyObject *const *args, size_t n_args, PyObject *keywords)
 {
     static const char *const names[] = {"name", "args", NULL};
-    return make_range((PyTypeObject *)type, args, (size_t)PyVectorcall_NARGS(n_args), keywords,
-                      names);
+    PyTypeObject *type = (PyTypeObject *)self;
+    PyObject *values[MAX_ARGUMENTS];
+
+    if (keywords == NULL && PyVectorcall_NARGS(n_args) == 1)
+        return (PyObject *)make_range(type, args[0]);
+    if (!take_arguments(type, args, (size_t)PyVectorcall_NARGS(n_args), keywords, names, values))
+        return NULL;
+    return (PyObject *)make_range(type, values[0]);
 }
 
-static PyObject *new_op_range(PyObject *type, PyObject *const *args, size_t n_args,
+/* True for {"scope": "user_scope"}, which tells torch's type that the range is an annotation. */
+static bool says_user_scope(PyObject *keyword_values)
+{
+    if (keyword_values == NULL || !PyDict_Check(keyword_values))
+        return false;
+    PyObject *scope = PyDict_GetItemString(keyword_values, "scope");
+    return scope != NULL && PyUnicode_Check(scope) &&
+           PyUnicode_CompareWithASCIIString(scope, "user_scope") == 0;
+}
+
+static PyObject *new_op_range(PyObject *self, PyObject *const *args, size_t n_args,
                               PyObject *keywords)
 {
     static const char *const names[] = {"name", "input_values", "keyword_values", NULL};
-    return make_range((PyTypeObject *)type, args, (size_t)PyVectorcall_NARGS(n_args), keywords,
-                      names);
+    PyTypeObject *type = (PyTypeObject *)self;
+    PyObject *values[MAX_ARGUMENTS];
+
+    if (!take_arguments(type, args, (size_t)PyVectorcall_NARGS(n_args), keywords, names, values))
+        return NULL;
+    struct core_range *range = make_range(type, values[0]);
+    if (range != NULL)
+        range->range.scope = says_user_scope(values[2]) ? MAREY_SCOPE_USER : MAREY_SCOPE_FUNCTION;
+    return (PyObject *)range;
 }
 
 static void range_free(PyObject *self)
@@ -315,7 +344,7 @@ static PyObject *op_range_enter(PyObject *self, PyObject *unused)
         .name = range->text.ptr,
         .sequence = -1,
         .token = range->token,
-        .scope = MAREY_SCOPE_FUNCTION,
+        .scope = range->scope,
     };
     marey_recorder_sink()->op_begin(&op);
     Py_RETURN_NONE;
