@@ -19,6 +19,7 @@ from marey._core import (
     MareyError,
     UnsupportedError,
 )
+from marey._errors import CollectorError
 from marey._events import AsyncSpan, Event, Events, Track
 from marey._torch import (
     DeviceType,
@@ -38,6 +39,7 @@ __all__ = [
     "AsyncSpan",
     "Averages",
     "ChangedError",
+    "CollectorError",
     "DeviceType",
     "Event",
     "EventList",
