@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from marey import _core, _live_torch
 from marey._averages import Averages, Grouping, Width
+from marey._errors import CollectorError
 from marey._events import Events
 from marey._rank import Rank, find_rank
 from marey._schedule import ProfilerAction, ProfilerActivity, action_of, activity_of
@@ -61,9 +62,9 @@ def _check_activities(activities: Iterable[Any]) -> None:
         raise ValueError("no activity to record: name one, or leave out activities")
     for activity in asked:
         if activity is not ProfilerActivity.CPU:
-            raise _core.UnsupportedError(
-                f"cannot record {activity.name}: there is no {activity.name} collector yet, ask"
-                " for ProfilerActivity.CPU only"
+            raise CollectorError(
+                f"cannot record {activity.name}: there is no {activity.name} collector yet",
+                "ask for ProfilerActivity.CPU only",
             )
 
 

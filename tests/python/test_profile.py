@@ -341,7 +341,7 @@ def test_what_is_not_built_is_an_error(name: str) -> None:
 
 
 def test_cuda_is_not_to_be_had() -> None:
-    with pytest.raises(marey.UnsupportedError, match="there is no CUDA collector yet"):
+    with pytest.raises(marey.CollectorError, match="there is no CUDA collector yet"):
         marey.profile(activities=[marey.ProfilerActivity.CPU, marey.ProfilerActivity.CUDA])
     with pytest.raises(marey.UnsupportedError, match="without its filter"):
         marey.profile(activities=[{marey.ProfilerActivity.CPU: ["CPU_OP"]}])

@@ -1,0 +1,28 @@
+/*
+ * program.h - what kind of program a command line starts, and by which Python.
+ */
+#ifndef MAREY_CLI_PROGRAM_H
+#define MAREY_CLI_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PROGRAM_PATH_BYTES 1024
+
+struct program {
+    char path[PROGRAM_PATH_BYTES];        /* of the file that is executed; "" if none was found */
+    char interpreter[PROGRAM_PATH_BYTES]; /* the Python that runs it; "" if that is not known */
+    char cut_off; /* a letter such as I with which Python reads no PYTHONPATH; 0: none */
+};
+
+/* Looks at the words of a command line, finds the first in the path and, if it is a script,
+ * reads its first lines. False, with errno, if there is no such program. */
+bool program_find(struct program *program, size_t n_words, char **words);
+
+/* Finds a file that can be executed, in the path if its name has no slash. */
+bool program_in_path(const char *name, char *path);
+
+/* The name of a Python: python, python3, python3.12, pypy3. */
+bool program_is_python(const char *path);
+
+#endif

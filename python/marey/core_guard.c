@@ -1,0 +1,202 @@
+/*
+ * core_guard.c - a trace also for a process that is terminated.
+ *
+ * A handler of Python runs when the main thread comes back to the interpreter, which a
+ * process that hangs in C never does; it would outlive the SIGTERM that is to end it. So the
+ * handler is one of C that wakes a thread of its own, and that thread writes the trace without
+ * the GIL and then lets the signal do what it would have done. Python still sees the default
+ * disposition, and a program that sets its own takes the place of this one.
+ *
+ * Program and thread may both come to the end; the first takes the session, the other waits.
+ */
+#include "_core.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "marey/intake.h"
+
+enum guard_state {
+    GUARD_ABSENT = 0,  /* nothing is to be written */
+    GUARD_ON = 1,      /* a signal writes the trace */
+    GUARD_PROGRAM = 2, /* the program writes it at its end */
+    GUARD_THREAD = 3,  /* the thread writes it */
+    GUARD_LEFT = 4     /* it is written */
+};
+
+static struct {
+    pid_t pid; /* of the process that is guarded, not of one that it forks */
+    sem_t asked;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum guard_state state; /* under the lock */
+    PyObject *holder;       /* keeps the session */
+    struct marey_session *session;
+    char *path;
+} guard = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .changed = PTHREAD_COND_INITIALIZER,
+};
+
+static void die(void)
+{
+    (void)signal(SIGTERM, SIG_DFL);
+    (void)kill(getpid(), SIGTERM);
+}
+
+/* Calls only what is safe in a handler. */
+static void on_signal(int number)
+{
+    const int error = errno;
+
+    (void)number;
+    if (getpid() == guard.pid)
+        (void)sem_post(&guard.asked);
+    else
+        die();
+    errno = error;
+}
+
+static void say(const char *what, const char *text)
+{
+    char line[MAREY_ERROR_MESSAGE_BYTES + 64];
+
+    (void)snprintf(line, sizeof line, "marey: terminated, %s%s\n", what, text);
+    if (write(STDERR_FILENO, line, strlen(line)) < 0)
+        return; /* nobody is there to be told */
+}
+
+static void write_trace(void)
+{
+    const struct marey_chrome_options options = {.size = sizeof options, .overwrite = true};
+    struct marey_session_stats stats = {0};
+    struct marey_trace *trace = NULL;
+    struct marey_error err = {0};
+
+    (void)marey_session_stop(guard.session, &err);
+    marey_session_get_stats(guard.session, &stats);
+    if (stats.n_records == 0)
+        return;
+    if (marey_session_trace(guard.session, NULL, &trace, &err) == MAREY_OK &&
+        marey_export_chrome(trace, guard.path, &options, &err) == MAREY_OK)
+        say("wrote ", guard.path);
+    else
+        say("and no trace is written: ", err.message);
+    marey_trace_free(trace);
+}
+
+static void *guard_thread(void *unused)
+{
+    (void)unused;
+    while (sem_wait(&guard.asked) != 0)
+        ; /* interrupted */
+    (void)pthread_mutex_lock(&guard.lock);
+    const bool is_ours = guard.state == GUARD_ON;
+    if (is_ours)
+        guard.state = GUARD_THREAD;
+    while (guard.state == GUARD_PROGRAM)
+        (void)pthread_cond_wait(&guard.changed, &guard.lock);
+    (void)pthread_mutex_unlock(&guard.lock);
+    if (is_ours)
+        write_trace();
+    die();
+    return NULL;
+}
+
+/* Signals are left to the other threads, which the program knows. */
+static int start_thread(void)
+{
+    pthread_t thread;
+    sigset_t all;
+    sigset_t former;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &former);
+    const int error = pthread_create(&thread, NULL, guard_thread, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &former, NULL);
+    if (error == 0)
+        (void)pthread_detach(thread);
+    return error;
+}
+
+/* A signal that is ignored, or that somebody handles, is none of ours. */
+static int set_handler(void)
+{
+    struct sigaction former;
+    struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    (void)sigemptyset(&ours.sa_mask);
+    if (sigaction(SIGTERM, NULL, &former) != 0)
+        return errno;
+    if ((former.sa_flags & SA_SIGINFO) != 0 || former.sa_handler != SIG_DFL)
+        return 0;
+    return sigaction(SIGTERM, &ours, NULL) != 0 ? errno : 0;
+}
+
+/* begin_guard(session, path): from now on a SIGTERM writes the trace of the session. */
+PyObject *core_begin_guard(PyObject *module, PyObject *args)
+{
+    const struct core_state *state = PyModule_GetState(module);
+    PyObject *session = NULL;
+    const char *path = NULL;
+
+    if (!PyArg_ParseTuple(args, "O!y", state->session_type, &session, &path))
+        return NULL;
+    if (guard.state != GUARD_ABSENT) {
+        PyErr_SetString(PyExc_RuntimeError, "this process is guarded already");
+        return NULL;
+    }
+    guard.path = strdup(path);
+    if (guard.path == NULL)
+        return PyErr_NoMemory();
+    guard.holder = Py_NewRef(session);
+    guard.session = core_session_of(session);
+    guard.pid = getpid();
+    guard.state = GUARD_ON;
+    int error = sem_init(&guard.asked, 0, 0) != 0 ? errno : start_thread();
+    if (error == 0)
+        error = set_handler();
+    if (error != 0) {
+        errno = error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    Py_RETURN_NONE;
+}
+
+/* end_guard(): True if the program writes the trace now; a signal waits for it. Does not come
+ * back if a signal was first. */
+PyObject *core_end_guard(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    (void)pthread_mutex_lock(&guard.lock);
+    while (guard.state == GUARD_THREAD) {
+        Py_BEGIN_ALLOW_THREADS(void)
+            pthread_cond_wait(&guard.changed, &guard.lock);
+        Py_END_ALLOW_THREADS
+    }
+    const bool is_ours = guard.state == GUARD_ON && guard.pid == getpid();
+    if (is_ours)
+        guard.state = GUARD_PROGRAM;
+    (void)pthread_mutex_unlock(&guard.lock);
+    return PyBool_FromLong(is_ours);
+}
+
+/* leave_guard(): the trace is written. */
+PyObject *core_leave_guard(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    (void)pthread_mutex_lock(&guard.lock);
+    if (guard.state == GUARD_PROGRAM)
+        guard.state = GUARD_LEFT;
+    (void)pthread_cond_broadcast(&guard.changed);
+    (void)pthread_mutex_unlock(&guard.lock);
+    Py_CLEAR(guard.holder);
+    Py_RETURN_NONE;
+}
