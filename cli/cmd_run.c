@@ -8,6 +8,7 @@
  * the package says: the interpreter is asked first, so that it is known to have the package.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,15 +111,17 @@ static bool tell_options(const struct run_settings *run)
 /* ---- what the interpreter is asked --------------------------------------------------------------
  */
 
-/* Prints "ready" and the folder, "absent" and why, or "refused" and why: two lines. */
-static const char question[] = "import sys\n"
-                               "sys.path[:] = [p for p in sys.path if p]\n"
-                               "try:\n"
-                               "    from marey import _run\n"
-                               "except ImportError as error:\n"
-                               "    print('absent', error, sep='\\n')\n"
-                               "else:\n"
-                               "    print(*_run.answer(), sep='\\n')\n";
+/* Writes "ready" and the folder, "absent" and why, or "refused" and why: two lines, to a
+ * descriptor of its own, since the program's sitecustomize may print. */
+static const char question[] =
+    "import os, sys\n"
+    "sys.path[:] = [p for p in sys.path if p]\n"
+    "try:\n"
+    "    from marey import _run\n"
+    "    answer = _run.answer()\n"
+    "except ImportError as error:\n"
+    "    answer = 'absent', str(error)\n"
+    "os.write(int(sys.argv[1]), '\\n'.join(answer).encode(errors='backslashreplace'))\n";
 
 struct answer {
     char word[16];
@@ -132,6 +135,20 @@ static void read_line(FILE *stream, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
+static void ask_in_child(const char *interpreter, const int *ends)
+{
+    char descriptor[16];
+    const int nowhere = open("/dev/null", O_RDWR);
+
+    snprintf(descriptor, sizeof descriptor, "%d", ends[1]);
+    (void)close(ends[0]);
+    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; standard++)
+        if (nowhere >= 0 && standard != ends[1])
+            (void)dup2(nowhere, standard);
+    execl(interpreter, interpreter, "-c", question, descriptor, (char *)NULL);
+    _exit(127);
+}
+
 static bool ask(const char *interpreter, struct answer *answer)
 {
     int ends[2];
@@ -139,13 +156,8 @@ static bool ask(const char *interpreter, struct answer *answer)
     if (pipe(ends) != 0)
         return false;
     const pid_t pid = fork();
-    if (pid == 0) {
-        (void)dup2(ends[1], STDOUT_FILENO);
-        (void)close(ends[0]);
-        (void)close(ends[1]);
-        execl(interpreter, interpreter, "-c", question, (char *)NULL);
-        _exit(127);
-    }
+    if (pid == 0)
+        ask_in_child(interpreter, ends);
     (void)close(ends[1]);
     FILE *stream = fdopen(ends[0], "r");
     if (stream) {
@@ -333,8 +345,7 @@ const struct command command_run = {
         "PROGRAM is a Python with its words, a console script such as torchrun, a script, or -m "
         "and a module. The program need not know of Marey, and may use marey.profile and "
         "torch.profiler itself. Python programs that it starts are recorded too, each into a file "
-        "of its own: every rank of a job. Workers that multiprocessing starts have a file only if "
-        "they are ranks.\n\n"
+        "of its own: every rank of a job. Workers of a DataLoader have none.\n\n"
         "An exception, sys.exit, an interrupt (SIGINT) and a termination (SIGTERM) leave a whole "
         "trace of what was recorded until then; os._exit, SIGKILL and a program that replaces "
         "itself do not. What a process forks without starting another program is not recorded. "

@@ -32,7 +32,8 @@ struct command {
     size_t settings_bytes;        /* of the struct that the options fill in */
     size_t min_operands;
     size_t max_operands;
-    bool is_hidden; /* not in `marey -h` */
+    bool is_hidden;        /* not in `marey -h` */
+    bool stops_at_operand; /* what follows the first operand are operands, as in time(1) */
 
     /* Does it. Settings start as zeros, which means the defaults. */
     enum cli_exit (*run)(const void *settings, size_t n_operands, char **operands);

@@ -129,10 +129,11 @@ void help_overview(struct text *text)
     size_t n = 0;
     const struct command *const *commands = commands_all(&n);
 
-    text_add(text, "usage: marey <command> [options] [FILE...]\n"
-                   "       marey --version\n\n"
-                   "A profiler for PyTorch: reads traces and says where the time went.\n\n"
-                   "commands:\n");
+    text_add(text,
+             "usage: marey <command> [options] [FILE...]\n"
+             "       marey --version\n\n"
+             "A profiler for PyTorch: records programs, reads traces, says where the time went.\n\n"
+             "commands:\n");
     for (size_t i = 0; i < n; i++) {
         if (!commands[i]->is_hidden)
             text_add(text, "  %-10s %s\n", commands[i]->name, commands[i]->summary);

@@ -1,7 +1,6 @@
 /*
  * main.c - the command `marey`: finds the command, parses its options, runs it.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "message.h"
 #include "nearest.h"
 #include "output.h"
+#include "signals.h"
 
 static enum cli_exit print_version(void)
 {
@@ -83,10 +83,7 @@ static enum cli_exit refuse(const char *word)
 
 int main(int argc, char **argv)
 {
-    /* A reader that went away is seen as an error of write, and is none. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-
+    signals_ignore();
     if (argc < 2) {
         usage_error(NULL, "no command given");
         return CLI_USAGE;

@@ -235,14 +235,16 @@ enum parse_result options_parse(const struct command *command, size_t n_words, c
         char *word = words[walk.next++];
         enum parse_result result = PARSE_OK;
 
-        if (options_ended || word[0] != '-' || word[1] == '\0')
+        if (options_ended || word[0] != '-' || word[1] == '\0') {
             words[n++] = word;
-        else if (strcmp(word, "--") == 0)
+            options_ended |= command->stops_at_operand;
+        } else if (strcmp(word, "--") == 0) {
             options_ended = true;
-        else if (word[1] == '-')
+        } else if (word[1] == '-') {
             result = parse_long(&walk, word);
-        else
+        } else {
             result = parse_letters(&walk, word);
+        }
         if (result != PARSE_OK)
             return result;
     }

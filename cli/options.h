@@ -58,8 +58,8 @@ enum parse_result {
     PARSE_ERROR = 2 /* told by usage_error */
 };
 
-/* Parses the words after the command's name. Options and operands may be mixed;
- * "--" ends the options. Operands are gathered at the front of words.
+/* Parses the words after the command's name. Options and operands may be mixed, unless the
+ * command stops at an operand; "--" ends the options. Operands are gathered at the front of words.
  * \shape words[n_words]; *n_operands of them are operands afterwards */
 enum parse_result options_parse(const struct command *command, size_t n_words, char **words,
                                 void *settings, size_t *n_operands);

@@ -50,6 +50,8 @@ def main(arguments: list[str]) -> int:
     if arguments and all(argument in COMPILER_OPTIONS for argument in arguments):
         print(_compiler_flags(arguments))
         return 0
+    # For `marey run`: the Python that is meant where none is named.
+    os.environ.setdefault("MAREY_PYTHON", sys.executable)
     for command in _commands():
         if command.is_file():
             os.execv(command, ["marey", *arguments])

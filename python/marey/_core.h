@@ -163,6 +163,13 @@ bool core_describe_record(PyObject *dict);
 extern PyMethodDef core_record_functions[];
 bool core_record_constants(PyObject *module);
 
+/* Of a Session; borrowed. */
+struct marey_session *core_session_of(PyObject *self);
+
+PyObject *core_begin_guard(PyObject *module, PyObject *args);
+PyObject *core_end_guard(PyObject *module, PyObject *unused);
+PyObject *core_leave_guard(PyObject *module, PyObject *unused);
+
 /* Deallocation of an object without references but its type. */
 void core_free_object(PyObject *self);
 

@@ -2,9 +2,7 @@
 
 `begin` is called before any code of the program (see _site/sitecustomize.py) in each Python
 process of the run. At the end of a process its trace is written, and a table printed on
-standard error, if it recorded anything and is one that the user thinks of: the program
-itself, a program that it started, a rank. Workers of multiprocessing are none of these unless
-torch.distributed is set up in them.
+standard error, if it recorded anything and is not a worker of a DataLoader.
 
 Whatever goes wrong here is told in one line and changes nothing for the program.
 """
@@ -27,7 +25,7 @@ VARIABLE = "MAREY_RUN"
 SITE = Path(__file__).resolve().parent / "_site"
 
 WORKER_POOL_BYTES = 256 << 20
-"""Of a worker that may turn out to be a rank; there may be many of them."""
+"""Of a process that multiprocessing started; there may be many of them."""
 
 # Helpers of the standard library and of torch, which run nothing of the program.
 HELPERS = (
@@ -86,29 +84,36 @@ def answer() -> tuple[str, str]:
 # ---- what this process is --------------------------------------------------------------------------------
 
 
-def _script_name(words: list[str]) -> str:
-    """Of the words of a Python: the script, the module or "c"."""
+def _program(words: list[str]) -> str:
+    """Of the words of a Python: the path of the script, the module's name or "-c"."""
     rest = iter(words[1:])
     for word in rest:
-        if word in ("-W", "-X", "--check-hash-based-pycs"):
+        if word == "-" or not word.startswith("-"):
+            return word
+        if word == "--check-hash-based-pycs":
             next(rest, None)
-        elif word.startswith("-") and not word.startswith("--") and len(word) > 1:
-            letters = word[1:]
-            for place, letter in enumerate(letters):
-                if letter == "c":
-                    return "c"
-                if letter == "m":
-                    module = letters[place + 1 :] or next(rest, "")
-                    return module.removesuffix(".__main__").rpartition(".")[2] or "python"
-                if letter in "WX":
-                    if place + 1 == len(letters):
-                        next(rest, None)
-                    break
-        elif not word.startswith("--"):
-            path = Path(word)
-            is_main = path.name == "__main__.py" and path.parent.name
-            return path.parent.name if is_main else path.stem or "python"
-    return "python"
+        if word.startswith("--"):
+            continue
+        # Letters, of which the first with a value takes what follows.
+        letters = word[1:]
+        place = next((i for i, letter in enumerate(letters) if letter in "cmWX"), None)
+        if place is None:
+            continue
+        if letters[place] == "c":
+            return "-c"
+        value = letters[place + 1 :] or next(rest, "")
+        if letters[place] == "m":
+            return value.removesuffix(".__main__").rpartition(".")[2]
+    return "-"
+
+
+def _script_name(words: list[str]) -> str:
+    """What the program is called in names of files."""
+    program = _program(words)
+    if program in ("-", "-c", ""):
+        return "c" if program == "-c" else "python"
+    path = Path(program)
+    return path.parent.name if path.name == "__main__.py" and path.parent.name else path.stem
 
 
 class _Process:
@@ -172,7 +177,7 @@ class _Process:
             if self.is_main:
                 _say(f"marey: '{self.name}' recorded nothing itself, and there is no trace of it")
             return
-        if self.is_worker and rank.rank is None:
+        if self.is_worker and _loads_data():
             return
         trace = self._trace(rank)
         path = self.write(trace, rank.rank)
@@ -195,12 +200,18 @@ class _Process:
         return [table.rstrip("\n")]
 
 
+def _loads_data() -> bool:
+    """It is a worker of a DataLoader: there may be new ones in each epoch."""
+    worker = sys.modules.get("torch.utils.data._utils.worker")
+    return getattr(worker, "_worker_info", None) is not None
+
+
 def _shown(path: Path) -> str:
     """As short as it can be."""
     try:
-        return path.name if path.parent == Path.cwd() else str(path)
-    except OSError:
-        return str(path)  # the program's folder is gone
+        return str(path.relative_to(Path.cwd()))
+    except (OSError, ValueError):
+        return str(path)  # elsewhere, or the folder is gone
 
 
 # ---- the beginning ------------------------------------------------------------------------------------------

@@ -62,11 +62,11 @@ static void on_signal(int number)
     errno = error;
 }
 
-static void say(const char *what, const char *text)
+static void say(const char *what, const char *text, const char *end)
 {
     char line[MAREY_ERROR_MESSAGE_BYTES + 64];
 
-    (void)snprintf(line, sizeof line, "marey: terminated, %s%s\n", what, text);
+    (void)snprintf(line, sizeof line, "marey: terminated, %s%s%s\n", what, text, end);
     if (write(STDERR_FILENO, line, strlen(line)) < 0)
         return; /* nobody is there to be told */
 }
@@ -84,9 +84,9 @@ static void write_trace(void)
         return;
     if (marey_session_trace(guard.session, NULL, &trace, &err) == MAREY_OK &&
         marey_export_chrome(trace, guard.path, &options, &err) == MAREY_OK)
-        say("wrote ", guard.path);
+        say("wrote '", guard.path, "'");
     else
-        say("and no trace is written: ", err.message);
+        say("and no trace is written: ", err.message, "");
     marey_trace_free(trace);
 }
 

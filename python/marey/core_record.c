@@ -20,6 +20,11 @@ static struct core_session *session_of(PyObject *self)
     return (struct core_session *)self;
 }
 
+struct marey_session *core_session_of(PyObject *self)
+{
+    return session_of(self)->session;
+}
+
 /* ---- what a thread records ------------------------------------------------------------ */
 
 static bool text_of(PyObject *object, struct marey_str *text)
@@ -140,6 +145,9 @@ PyMethodDef core_record_functions[] = {
      "is_recording()\n--\n\nTrue while a session runs."},
     {"collector_load", record_collector_load, METH_VARARGS, "Load a collector by its path."},
     {"schedule_action", record_schedule_action, METH_VARARGS, "What to do in a step."},
+    {"begin_guard", core_begin_guard, METH_VARARGS, "Write a session's trace at SIGTERM."},
+    {"end_guard", core_end_guard, METH_NOARGS, "True if the trace is still to be written."},
+    {"leave_guard", core_leave_guard, METH_NOARGS, "The trace is written."},
     {NULL, NULL, 0, NULL},
 };
 
