@@ -3,7 +3,6 @@
  *
  * Source of the forms: docs/dev/design/torch-collector.md and what torch 2.13 writes.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,26 +131,14 @@ static void add_type(struct marey_textbuf *out, const struct input *input)
     marey__text_add_json(out, name.ptr != NULL ? name : (struct marey_str){"", 0});
 }
 
+/* 17 significant digits, and a point behind whole numbers: 0.5, 1., 0.10000000000000001. */
 static void add_double(struct marey_textbuf *out, uint64_t bits)
 {
     char digits[40];
     double value = 0;
 
     memcpy(&value, &bits, sizeof value);
-    if (isinf(value)) {
-        marey__text_add_c(out, value < 0 ? "-inf" : "inf");
-        return;
-    }
     (void)snprintf(digits, sizeof digits, "%.17g", value);
-    for (int precision = 1; precision < 17; precision++) {
-        char shorter[40];
-        double back = 0;
-        (void)snprintf(shorter, sizeof shorter, "%.*g", precision, value);
-        if (sscanf(shorter, "%lf", &back) == 1 && back == value) {
-            memcpy(digits, shorter, sizeof digits);
-            break;
-        }
-    }
     marey__text_add_c(out, digits);
     if (strspn(digits, "-0123456789") == strlen(digits))
         marey__text_add_byte(out, '.');

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "intake/arrows.h"
 #include "record/tls.h"
 
 /* Ranks of one job share it: what Kineto rounds its base down to, a quarter of a year. */
@@ -60,6 +61,7 @@ struct intake {
     struct open_range *ended; /* whose CPU record may follow, else NULL */
     struct open_range last_ended;
     struct open_range *begun;
+    struct marey_arrows arrows;
     bool failed;
 };
 
@@ -128,6 +130,10 @@ static void begin_range(struct intake *in, const uint64_t *record, uint64_t offs
         };
         range.row = marey__builder_open_row(in->builder, &slice);
         in->n_records++;
+        if (marey__record_kind(record) == MAREY_RECORD_BEGIN_OP)
+            in->failed |= !marey__arrows_add(&in->arrows, record[2], record[3],
+                                             site->scope == MAREY_SCOPE_BACKWARD, slice.start_ns,
+                                             in->track_idx);
     }
     push(in, range);
 }
@@ -456,6 +462,7 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
         return false;
     for (size_t i = 0; i < in->n_sites; i++)
         in->site[i] = (struct known_site){MAREY_NONE, MAREY_SCOPE_USER};
+    marey__arrows_init(&in->arrows, &in->alloc);
     in->base_ns = in->snapshot->line.epoch_ns - in->snapshot->line.epoch_ns % BASE_NS;
     struct marey_source *source = marey__builder_source(in->builder);
     source->base_ns = in->base_ns;
@@ -478,6 +485,7 @@ static bool take_all(struct intake *in, const struct marey_session *session,
     name_process(in);
     for (size_t i = 0; i < in->snapshot->n_parts && !in->failed; i++)
         take_thread(in, &in->snapshot->part[i]);
+    in->failed = in->failed || !marey__arrows_draw(&in->arrows, in->builder);
     add_window(in);
     add_metas(in, session);
     note_session(in);
@@ -505,6 +513,7 @@ static void release(struct intake *in)
 {
     marey__dealloc(&in->alloc, in->site, in->n_sites, sizeof *in->site);
     marey__dealloc(&in->alloc, in->open, in->open_capacity, sizeof *in->open);
+    marey__arrows_release(&in->arrows);
     marey__builder_free(in->builder);
 }
 

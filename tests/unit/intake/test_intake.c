@@ -214,8 +214,13 @@ static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
     const struct marey_op forward = {.name = "aten::mm", .sequence = 8, .forward_thread = 4};
     const struct marey_op backward = {
         .name = "MmBackward0", .sequence = 8, .forward_thread = 4, .scope = MAREY_SCOPE_BACKWARD};
+    const struct marey_op alone = {.name = "aten::relu", .sequence = 9, .forward_thread = 4};
     struct marey_session *session = start(MAREY_WANT_OPS);
     sink->op_begin(&forward);
+    sink->op_end(0);
+    sink->op_begin(&forward);
+    sink->op_end(0);
+    sink->op_begin(&alone);
     sink->op_end(0);
     sink->op_begin(&backward);
     sink->op_end(0);
@@ -235,6 +240,15 @@ static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
     EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_SEQUENCE)[node], 8);
     const int64_t *ids = marey_trace_arg_ints(trace, MAREY_ARG_EXTERNAL_ID);
     EXPECT_TRUE(ids[mm] > 0 && ids[node] > ids[mm]);
+
+    /* An arrow from the latest forward operator to the node. */
+    const struct marey_flows flows = marey_trace_flows(trace);
+    EXPECT_U64(flows.n, 2);
+    EXPECT_I64(flows.ts_ns[0], marey_trace_slices(trace).start_ns[find(trace, "aten::mm", 1)]);
+    EXPECT_I64(flows.ts_ns[1], marey_trace_slices(trace).start_ns[node]);
+    EXPECT_I64(flows.phase[0], 's');
+    EXPECT_I64(flows.phase[1], 'f');
+    EXPECT_U64(flows.id[0], flows.id[1]);
     marey_trace_free(trace);
 }
 
