@@ -35,7 +35,8 @@ static void add_counter(struct marey_textbuf *text, const uint64_t *record)
     double value = 0;
 
     memcpy(&value, &record[2], sizeof value);
-    marey__text_add_json(text, marey__sites_text(&marey__recorder.sites, (uint32_t)record[1], &scope));
+    marey__text_add_json(text,
+                         marey__sites_text(&marey__recorder.sites, (uint32_t)record[1], &scope));
     if (isfinite(value))
         marey__text_add_format(text, ": %.17g", value);
     else
@@ -57,8 +58,7 @@ static void add_begin(struct marey_recorded_args *args, const uint64_t *record, 
     struct marey_textbuf *text = &args->text;
     const uint32_t n = marey__record_words(record);
 
-    add_member(text, "External id",
-               (int64_t)(MAREY_OFFSET_BYTE(offset) / sizeof(uint64_t)) + 1);
+    add_member(text, "External id", (int64_t)(MAREY_OFFSET_BYTE(offset) / sizeof(uint64_t)) + 1);
     if (marey__record_kind(record) == MAREY_RECORD_BEGIN_OP) {
         add_member(text, "Sequence number", (int64_t)record[2]);
         add_member(text, "Fwd thread id",

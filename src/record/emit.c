@@ -360,8 +360,8 @@ static uint32_t text_id(const char *ptr, size_t len)
 
     if (log == NULL)
         return 0;
-    const uint32_t id = marey__sites_add(&marey__recorder.sites, (struct marey_str){ptr, len},
-                                         MAREY_N_SCOPES);
+    const uint32_t id =
+        marey__sites_add(&marey__recorder.sites, (struct marey_str){ptr, len}, MAREY_N_SCOPES);
     leave(log);
     return id;
 }

@@ -47,7 +47,8 @@ uint32_t marey__sites_add(struct marey_sites *names, struct marey_str text, uint
 uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *cache,
                            struct marey_str text, uint32_t scope);
 
-/* By a terminated name; its bytes are compared, so the pointer may mean another name than before. */
+/* By a terminated name; its bytes are compared, so the pointer may mean another name than before.
+ */
 uint32_t marey__sites_find_c(struct marey_sites *names, struct marey_name_cache *cache,
                              const char *name, uint32_t scope);
 

@@ -37,7 +37,11 @@ static void inputs_of_tensors_have_dims_strides_and_types(void **state)
 {
     (void)state;
     const uint64_t word[] = {
-        HEAD(MAREY_INPUT_TENSOR | MAREY_INPUT_STRIDES, 2, 0, text("float")), 2, 3, 3, 1,
+        HEAD(MAREY_INPUT_TENSOR | MAREY_INPUT_STRIDES, 2, 0, text("float")),
+        2,
+        3,
+        3,
+        1,
         HEAD(MAREY_INPUT_TENSOR, 0, 0, text("long int")),
         HEAD(MAREY_INPUT_UNDEFINED, 0, 0, 0),
         HEAD(MAREY_INPUT_NONE, 0, 0, 0),

@@ -321,7 +321,8 @@ static void intake_tells_cpu_time(void **state)
     const char *names[2] = {"outer", "inner"};
     for (int i = 0; i < 2; i++) {
         const uint32_t idx = find(trace, names[i], 0);
-        EXPECT_OK(marey_trace_walk_args(trace, &slices.offset[idx], 1, copy_args, args, NULL), NULL);
+        EXPECT_OK(marey_trace_walk_args(trace, &slices.offset[idx], 1, copy_args, args, NULL),
+                  NULL);
         const char *at = strstr(args, "\"Thread CPU ns\": ");
         EXPECT_TRUE(at != NULL);
         cpu_ns[i] = strtoll(at + 17, NULL, 10);
@@ -392,8 +393,9 @@ static void intake_carries_metadata_and_rank(void **state)
 
     EXPECT_OK(marey_session_add_meta(session, marey__str("job"), marey__str("\"a\""), &err), &err);
     EXPECT_OK(marey_session_trace(session, &options, &trace, &err), &err);
-    EXPECT_STATUS(marey_session_trace(session, &(struct marey_intake_options){.size = 1}, &trace, &err),
-                  MAREY_INVALID);
+    EXPECT_STATUS(
+        marey_session_trace(session, &(struct marey_intake_options){.size = 1}, &trace, &err),
+        MAREY_INVALID);
     marey_session_free(session);
     EXPECT_VIEW(marey_trace_meta(trace, "job"), "\"a\"");
     EXPECT_VIEW(marey_trace_meta(trace, "schemaVersion"), "1");
