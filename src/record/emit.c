@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "record/points.h"
 #include "record/tls.h"
 
 #define LIKELY(condition) __builtin_expect((condition), 1)
@@ -186,6 +187,7 @@ void marey_range_begin(struct marey_site *site)
     }
     at[1] = id;
     at[0] = stamp_by(true, MAREY_RECORD_BEGIN);
+    MAREY_POINT(MAREY_POINT_RECORD_WRITTEN);
     marey__log_publish(log, at + 2);
     leave(log);
     return;
