@@ -7,7 +7,7 @@
  * around that call. External ids, flows and overhead records decide nothing.
  *
  * Chains of slices may be as deep as a file is long, so nothing here climbs one twice:
- * which launches are open is a stack along the track.
+ * which launches are open is a stack along the track, and what long climbs find is kept.
  */
 #include "base/error.h"
 #include "base/hashmap.h"
@@ -42,6 +42,7 @@ struct owner_work {
     size_t hint;         /* where the last search ended */
     struct indices open; /* launches around the next one of the track, outermost first */
     struct marey_hashmap deep_launch; /* by correlation: the latest with so many open inside it */
+    struct indices path;              /* slices of a climb */
     struct marey_hashmap far_owner;   /* of slices that long climbs have passed */
     uint8_t *is_launch_name;          /* by name id: 0 not asked yet, 1 no, 2 yes */
     size_t n_names;
@@ -286,60 +287,61 @@ static bool is_op(const struct marey_trace *trace, uint32_t slice_idx)
     return kind == MAREY_KIND_OP || kind == MAREY_KIND_OTHER;
 }
 
-/* What a climb from one slice upwards has met. */
-struct climb {
-    uint32_t op;         /* the innermost, where the climb ends */
-    uint32_t annotation; /* the innermost */
-};
-
-static void meet(const struct marey_trace *trace, struct climb *climb, uint32_t slice_idx)
+static bool is_annotation(const struct marey_trace *trace, uint32_t slice_idx)
 {
-    if (is_op(trace, slice_idx))
-        climb->op = slice_idx;
-    else if (marey_trace_slice_kind(trace, slice_idx) == MAREY_KIND_ANNOTATION &&
-             climb->annotation == MAREY_NONE)
-        climb->annotation = slice_idx;
+    return marey_trace_slice_kind(trace, slice_idx) == MAREY_KIND_ANNOTATION;
 }
 
-static uint32_t result_of(const struct climb *climb)
+/* What find_owner finds from one slice on; kept for each slice that the climb passes, so
+ * that none is passed twice. False without memory. */
+static bool find_far_owner(struct owner_work *work, uint32_t from, uint32_t *owner)
 {
-    return climb->op != MAREY_NONE ? climb->op : climb->annotation;
+    const struct marey_trace *trace = work->trace;
+    uint32_t up = from;
+    uint32_t known = MAREY_NONE;
+    work->path.n = 0;
+    for (; up != MAREY_NONE && !is_op(trace, up); up = trace->slices.parent_idx[up]) {
+        known = marey__hashmap_get(&work->far_owner, up);
+        if (known != MAREY_NONE)
+            break;
+        if (!append(&trace->alloc, &work->path, up))
+            return false;
+    }
+    uint32_t found = known == MAREY_NONE ? up : known == OWNED_BY_NOBODY ? MAREY_NONE : known;
+    const bool has_op = found != MAREY_NONE && is_op(trace, found);
+    while (work->path.n > 0) {
+        const uint32_t slice_idx = work->path.at[--work->path.n];
+        if (!has_op && is_annotation(trace, slice_idx))
+            found = slice_idx;
+        uint32_t *place = marey__hashmap_put(&work->far_owner, slice_idx);
+        if (place == NULL)
+            return false;
+        *place = found == MAREY_NONE ? OWNED_BY_NOBODY : found;
+    }
+    *owner = found;
+    return true;
 }
 
 /* Innermost op at or above a slice, else innermost annotation, else MAREY_NONE. A few steps
- * lead there; from the N_FREE_STEPS-th on what lies above is remembered and asked for, so
- * that a deep chain is not climbed again for each launch in it. False without memory. */
+ * lead there. False without memory. */
 static bool find_owner(struct owner_work *work, uint32_t from, uint32_t *owner)
 {
     const struct marey_trace *trace = work->trace;
-    struct climb near = {MAREY_NONE, MAREY_NONE};
-    struct climb far = {MAREY_NONE, MAREY_NONE}; /* from far_idx on */
-    uint32_t far_idx = MAREY_NONE;
+    uint32_t annotation = MAREY_NONE;
     uint32_t n_steps = 0;
+    uint32_t up = from;
 
-    for (uint32_t up = from; up != MAREY_NONE && near.op == MAREY_NONE;
-         up = trace->slices.parent_idx[up]) {
-        uint32_t met = up;
-        if (++n_steps > N_FREE_STEPS) {
-            const uint32_t known = marey__hashmap_get(&work->far_owner, up);
-            far_idx = far_idx == MAREY_NONE ? up : far_idx;
-            if (known == OWNED_BY_NOBODY)
-                break;
-            met = known != MAREY_NONE ? known : up;
-        }
-        meet(trace, &near, met);
-        if (far_idx != MAREY_NONE)
-            meet(trace, &far, met);
-        if (met != up)
-            break;
+    for (; up != MAREY_NONE && !is_op(trace, up) && n_steps < N_FREE_STEPS; n_steps++) {
+        if (annotation == MAREY_NONE && is_annotation(trace, up))
+            annotation = up;
+        up = trace->slices.parent_idx[up];
     }
-    *owner = result_of(&near);
-    if (far_idx == MAREY_NONE)
-        return true;
-    uint32_t *place = marey__hashmap_put(&work->far_owner, far_idx);
-    if (place != NULL)
-        *place = result_of(&far) != MAREY_NONE ? result_of(&far) : OWNED_BY_NOBODY;
-    return place != NULL;
+    *owner = up;
+    if (n_steps == N_FREE_STEPS && !find_far_owner(work, up, owner))
+        return false;
+    if (annotation != MAREY_NONE && (*owner == MAREY_NONE || !is_op(trace, *owner)))
+        *owner = annotation;
+    return true;
 }
 
 static bool own_launches(struct owner_work *work)
@@ -471,6 +473,7 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
 done:
     marey__hashmap_release(&work.far_owner);
     marey__hashmap_release(&work.deep_launch);
+    marey__dealloc(alloc, work.path.at, work.path.capacity, sizeof *work.path.at);
     marey__dealloc(alloc, work.open.at, work.open.capacity, sizeof *work.open.at);
     marey__dealloc(alloc, work.launches, work.capacity, sizeof *work.launches);
     marey__dealloc(alloc, work.is_launch_name, work.n_names, 1);

@@ -186,6 +186,8 @@ static void expect_owners(const char *category, bool is_owner)
 static void owner_in_a_deep_chain_is_found_at_once(void **state)
 {
     (void)state;
+    expect_owners("user_annotation", true);
+    expect_owners("python_function", false);
     expect_owners("cpu_op", true);
 }
 
