@@ -47,9 +47,10 @@ const char *marey__sniff_bytes(struct marey_str head)
 
 const char *marey__sniff_list(struct marey_str head)
 {
-    /* torch writes [[times], [sizes]] or [[time, action, bytes, category], ...]. */
+    /* torch writes [[times], [sizes]] or [[time, action, bytes, category], ...]: a list of
+     * numbers comes first. */
     if (head.len > 1 && head.ptr[0] == '[' &&
-        (head.ptr[1] == '[' || head.ptr[1] == '-' || (head.ptr[1] >= '0' && head.ptr[1] <= '9')))
+        (head.ptr[1] == '-' || (head.ptr[1] >= '0' && head.ptr[1] <= '9')))
         return "it is a memory timeline (export_memory_timeline), not a trace";
     return "its list holds no records";
 }
