@@ -3,6 +3,8 @@
  */
 #include "import/sniff.h"
 
+#include <string.h>
+
 #include "base/str.h"
 
 static const struct {
@@ -43,6 +45,23 @@ const char *marey__sniff_bytes(struct marey_str head)
         if ((unsigned char)head.ptr[i] < 0x09)
             return "it is binary data";
     return "it is no JSON";
+}
+
+bool marey__sniff_start(struct marey_str head, const char **what)
+{
+    size_t at = 0;
+    *what = NULL;
+    if (head.len >= 2 && memcmp(head.ptr, "\x1f\x8b", 2) == 0)
+        return true;
+    if (head.len >= 3 && memcmp(head.ptr, "\xef\xbb\xbf", 3) == 0)
+        at = 3;
+    while (at < head.len && memchr(" \n\r\t", head.ptr[at], 4) != NULL)
+        at++;
+    if (at == head.len)
+        return false;
+    if (head.ptr[at] != '{' && head.ptr[at] != '[')
+        *what = marey__sniff_bytes(head);
+    return true;
 }
 
 const char *marey__sniff_list(struct marey_str head)
