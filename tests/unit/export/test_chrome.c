@@ -278,6 +278,18 @@ static void scan_finds_oddities_at_every_place(void **state)
             }
 }
 
+/* Writing what was written changes nothing any more. */
+static void members_are_escaped_once(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\n  \"a\\\"b\\\\c\\n\": \"d\\\"e\",\n  \"traceEvents\": [\n\n  ]\n}\n";
+    struct marey_text text = rewrite(file);
+    EXPECT_HOLDS(text.ptr, "\"a\\\"b\\\\c\\n\": \"d\\\"e\"");
+    expect_rewritten(text.ptr, text.ptr);
+    marey_text_release(&text);
+}
+
 /* ---- digits ---- */
 
 static void expect_us(int64_t ns)
@@ -375,6 +387,7 @@ int main(void)
         cmocka_unit_test(records_look_like_kinetos),
         cmocka_unit_test(missing_members_stay_missing),
         cmocka_unit_test(names_are_escaped),
+        cmocka_unit_test(members_are_escaped_once),
         cmocka_unit_test(begins_and_ends_pair_again),
         cmocka_unit_test(records_set_aside_are_written_or_counted),
         cmocka_unit_test(several_sources_are_refused),
