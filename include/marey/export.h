@@ -126,7 +126,10 @@ struct marey_chrome_options {
 
 /* Writes Chrome JSON in Kineto's schema; gzip if path ends in ".gz". options may be NULL.
  * Reading it again gives the same trace. Records that the model does not hold (unknown
- * phases, ends without a begin) are counted in the head's member "mareyLeftOut".
+ * phases, ends without a begin) are counted in the head's member "mareyLeftOut". What is
+ * written is JSON also where the file was not: NaN and infinities in args become null, other
+ * scalars that JSON does not have (000, .5) strings, counted in the member "mareyMended"
+ * behind the records.
  * \fails MAREY_UNSUPPORTED for a trace of several sources (the format holds one),
  *        MAREY_IO (nothing is left behind, an old file is as it was), MAREY_NOMEM,
  *        what decoding args fails with */
