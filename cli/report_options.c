@@ -115,7 +115,8 @@ static bool parse_compat(const struct command *command, const char *value, void 
     }
     report->as_torch = true;
     if (value[len] == '=' && !read_version(value + len + 1, &report->torch_version)) {
-        usage_error(command, "cannot read the torch version '%s', write it as 2.13",
+        usage_error(command,
+                    "cannot read the torch version '%s', write it as 2.13; 2.4 is the oldest",
                     value + len + 1);
         return false;
     }
@@ -274,7 +275,7 @@ const struct option report_options[] = {
      .type = OPTION_PARSED,
      .parse = parse_compat,
      .help = "print the table that torch.profiler itself prints, byte for byte, with its own "
-             "definitions. VERSION, such as 2.13, tells which torch wrote the file. "
+             "definitions. VERSION, 2.4 or later, tells which torch wrote the file. "
              "Default: 2.13 if the head of the file has host_name, else 2.11"},
     {.name = "profiled",
      .argument = "WHAT",

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, overload
 
 from marey import _core
-from marey._averages import Averages, Grouping
+from marey._averages import Averages, Grouping, depth_of
 from marey._events import NONE, UNKNOWN, AsyncSpan, Event, Events, Track, TrackRecord, parse_json
 from marey._torch import TorchView
 
@@ -369,7 +369,7 @@ class Trace:
         """Averages by name, and by what else is asked for."""
         grouping = Grouping(
             group_by_input_shape,
-            group_by_stack_n,
+            depth_of(group_by_stack_n),
             group_by_overload_name,
             include_python_functions,
             top_level_events_only,
@@ -425,7 +425,14 @@ def _torch_version(version: str | None) -> int:
     """"2.13.0+cpu" is 213, None is 0: to be taken from the file."""
     if version is None:
         return 0
-    match = re.match(r"(\d+)\.(\d+)", version)
+    if not isinstance(version, str):
+        raise TypeError(
+            f"cannot read the torch version {version!r}, a {type(version).__name__}:"
+            " write it as text, '2.13'"
+        )
+    match = re.fullmatch(r"([1-9])\.(\d\d?)(?:[.+a].*)?", version)
     if match is None:
-        raise ValueError(f"no version of torch: '{version}', write it as '2.13'")
+        raise ValueError(
+            f"cannot read the torch version '{version}', write it as '2.13'; '2.4' is the oldest"
+        )
     return int(match[1]) * 100 + int(match[2])
