@@ -262,7 +262,8 @@ const struct option report_options[] = {
      .offset = FIELD(columns),
      .names = marey_table_columns,
      .help = "columns by name, separated by commas, or all. Default: those that fit 120 columns, "
-             "in csv and json all. Names:"},
+             "in csv and json all. The names in csv and json (self_ns, self_percent) are taken "
+             "too. Names:"},
     {.name = "layout",
      .argument = "LAYOUT",
      .type = OPTION_CHOICE,

@@ -62,8 +62,8 @@ struct marey_table_options {
     const char *sort;    /* torch's sort_by, or a column's name; NULL: the default order.
                             Numbers go down, texts up; "+key" goes up, "-key" down */
     int64_t limit;       /* rows of a block; 0: 40 in text, all in csv and json; -1: all */
-    const char *columns; /* names separated by commas, "all"; NULL: those that fit 120,
-                            in csv and json all */
+    const char *columns; /* names separated by commas, those of csv and json (self_ns) too,
+                            or "all"; NULL: those that fit 120, in csv and json all */
     const char *header;  /* a line above the table; NULL: none */
     enum marey_time_unit time_unit;
     uint32_t name_width;

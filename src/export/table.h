@@ -41,7 +41,7 @@ struct marey_table;
 
 struct marey_column {
     const char *name;     /* in --columns and --sort */
-    const char *data_key; /* in CSV and JSON; says the unit */
+    const char *data_key; /* in CSV and JSON, says the unit; the options take it too */
     enum marey_cell_type type;
     enum marey_block whole; /* shares: of which block's sum; host means the row's own block */
     uint32_t (*text_id)(const struct marey_average *row);

@@ -295,7 +295,8 @@ static const struct {
 const struct marey_column *marey__column_find(struct marey_str name)
 {
     for (size_t i = 0; i < N_COLUMNS; i++)
-        if (marey__str_is_c(name, marey__columns[i].name))
+        if (marey__str_is_c(name, marey__columns[i].name) ||
+            marey__str_is_c(name, marey__columns[i].data_key))
             return &marey__columns[i];
     return NULL;
 }

@@ -269,8 +269,11 @@ static void every_name_of_the_list_is_a_column(void **state)
         text = table_of(trace, plain, (struct marey_table_options){.sort = names[i]});
         marey_text_release(&text);
     }
-    struct marey_text text =
-        table_of(trace, plain, (struct marey_table_options){.columns = "calls, name,calls"});
+    struct marey_text text = table_of(
+        trace, plain, (struct marey_table_options){.columns = "self_ns,name", .sort = "+total_ns"});
+    EXPECT_HOLDS(text.ptr, "self  host\n");
+    marey_text_release(&text);
+    text = table_of(trace, plain, (struct marey_table_options){.columns = "calls, name,calls"});
     EXPECT_HOLDS(text.ptr, "\ncalls  host\n");
     marey_text_release(&text);
     marey_trace_free(trace);
