@@ -63,7 +63,8 @@ const struct marey_column *marey__column_find(struct marey_str name);
 /* What torch calls a key (sort_by) as a column; also our own names; NULL if unknown. */
 const struct marey_column *marey__column_of_key(struct marey_str key);
 
-/* Adds the (at most three) valid names that are nearest to `name`; with_keys: torch's too. */
+/* Adds the valid names, three at most, that may have been meant by `name`; with_keys: torch's
+ * too. */
 void marey__column_nearest(struct marey_str name, bool with_keys, struct marey_textbuf *out);
 
 struct marey_block_rows {
