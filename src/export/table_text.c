@@ -131,7 +131,9 @@ static void add_sum(const struct marey_table *table, struct marey_textbuf *out, 
 
 static void add_host_sums(const struct marey_table *table, struct marey_textbuf *out)
 {
-    add_sum(table, out, "Self CPU time total: ", table->totals.host_self_ns);
+    const bool as_torch = table->options.layout == MAREY_LAYOUT_TORCH;
+    add_sum(table, out, as_torch ? "Self CPU time total: " : "Self CPU time total (all threads): ",
+            table->totals.host_self_ns);
     if (table->totals.overhead_ns > 0)
         add_sum(table, out,
                 "; the profiler's own overhead, in no row: ", table->totals.overhead_ns);

@@ -30,7 +30,7 @@ static void table_shows_a_block_for_each_side(void **state)
                "0.000us  0.000us\n"
                "----------------  -----  -------  ------  -------  -------  -------  -------  "
                "-------  -------\n"
-               "Self CPU time total: 100.0us\n"
+               "Self CPU time total (all threads): 100.0us\n"
                "\n"
                "------  -----  -------  -------  -------  -------  -------\n"
                "device  calls      sum  share %     mean      p50      p99\n"
