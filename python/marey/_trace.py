@@ -405,7 +405,12 @@ class Trace:
         The file appears complete or not at all; an existing one is kept unless overwrite
         is true.
         """
-        self._core.export_chrome(os.fspath(path), overwrite, False, 0)
+        name = os.fspath(path)
+        if not overwrite and os.path.isfile(name):
+            raise FileExistsError(
+                errno.EEXIST, "it exists, pass overwrite=True or choose another name", name
+            )
+        self._core.export_chrome(name, overwrite, False, 0)
 
     def __repr__(self) -> str:
         sources = self.sources

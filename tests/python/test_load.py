@@ -171,7 +171,7 @@ def test_export_keeps_a_file_unless_told_otherwise(tmp_path: Path, file: Path) -
     path = tmp_path / "out.json"
     path.write_text("mine")
     trace = marey.load(file)
-    with pytest.raises(OSError, match="out.json"):
+    with pytest.raises(FileExistsError, match=r"overwrite=True .*out\.json"):
         trace.export_chrome_trace(path)
     assert path.read_text() == "mine"
     trace.export_chrome_trace(path, overwrite=True)
