@@ -41,7 +41,8 @@ marey_import_file(const char *path, const struct marey_import_options *options,
                   struct marey_trace **trace, struct marey_error *err);
 
 /* Reads several files into one trace, one source each (the ranks of a job).
- * \shape paths[n], n >= 1 */
+ * \shape paths[n], n >= 1
+ * \fails as marey_import_file, and MAREY_INVALID for a file that is named twice */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_import_files(const char *const *paths, size_t n, const struct marey_import_options *options,
                    struct marey_trace **trace, struct marey_error *err);
