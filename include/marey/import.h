@@ -34,7 +34,7 @@ struct marey_import_options {
 
 /* Reads one file. "-" is standard input (kept in a temporary file).
  * \owns gives *trace, freed by marey_trace_free
- * \fails MAREY_IO, MAREY_FORMAT (not a trace, or damaged; err says where),
+ * \fails MAREY_IO, MAREY_FORMAT (no trace: err->offset_bytes is 0; or damaged: err says where),
  *        MAREY_LIMIT, MAREY_NOMEM; *trace is untouched then */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_import_file(const char *path, const struct marey_import_options *options,

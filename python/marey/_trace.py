@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+import warnings
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,8 +35,8 @@ LEDGER_MAPS = ("quarantined", "repaired", "findings", "info")
 def load(source: Path | Buffer | IO[bytes] | IO[str] | Iterable[Path]) -> Trace:
     """Read a trace.
 
-    source: a file (.json or .json.gz), a folder (its trace files, one for each rank), a
-    list of files, bytes in memory, or an object with ``read()``.
+    source: a file (.json or .json.gz), a folder (its trace files, one for each rank; what is
+    no trace is passed over with a warning), a list of files, bytes in memory, or an object with ``read()``.
 
     Raises FormatError for what is no trace, OSError for what cannot be read.
     """
@@ -67,11 +68,42 @@ def _read_all(file: Any) -> bytes:
 
 def _load_paths(paths: Iterable[Path]) -> Trace:
     files: list[bytes] = []
+    found: set[bytes] = set()
     for path in paths:
-        files.extend(os.fsencode(file) for file in _files_of(path))
+        names = [os.fsencode(file) for file in _files_of(path)]
+        files.extend(names)
+        if names != [os.fsencode(path)]:
+            found.update(names)
     if not files:
         raise ValueError("cannot load an empty list of paths")
-    return Trace(_core.import_paths(tuple(files)))
+    try:
+        return Trace(_core.import_paths(tuple(files)))
+    except _core.FormatError as error:
+        left = _without_no_traces(files, found) if found and _is_no_trace(error) else []
+        if not left or left == files:
+            raise
+    return Trace(_core.import_paths(tuple(left)))
+
+
+def _is_no_trace(error: _core.FormatError) -> bool:
+    """Not even a damaged one."""
+    return error.offset == 0
+
+
+def _without_no_traces(files: list[bytes], found: set[bytes]) -> list[bytes]:
+    """A file in a folder may be anything: what is no trace is passed over, with a warning. A
+    damaged trace is not, since the others would be taken for the whole job."""
+    left: list[bytes] = []
+    for file in files:
+        try:
+            if file in found:
+                _core.import_paths((file,))
+        except _core.FormatError as error:
+            if _is_no_trace(error):
+                warnings.warn(f"passed over: {error}", stacklevel=4)
+                continue
+        left.append(file)
+    return left
 
 
 def _files_of(path: Path) -> list[str]:
