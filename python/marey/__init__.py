@@ -18,8 +18,15 @@ from marey._core import (
     LimitError,
     MareyError,
     UnsupportedError,
+    counter,
+    is_recording,
+    mark,
+    record_function,
+    thread_name,
 )
 from marey._events import AsyncSpan, Event, Events, Track
+from marey._profile import ProfileAverages, ProfileEvents, SessionStats, profile
+from marey._schedule import ProfilerAction, ProfilerActivity, schedule
 from marey._torch import (
     DeviceType,
     EventList,
@@ -51,7 +58,12 @@ __all__ = [
     "LedgerRow",
     "LimitError",
     "MareyError",
+    "ProfileAverages",
+    "ProfileEvents",
+    "ProfilerAction",
+    "ProfilerActivity",
     "Row",
+    "SessionStats",
     "Source",
     "TorchAverages",
     "TorchView",
@@ -60,5 +72,12 @@ __all__ = [
     "Track",
     "UnsupportedError",
     "__version__",
+    "counter",
+    "is_recording",
     "load",
+    "mark",
+    "profile",
+    "record_function",
+    "schedule",
+    "thread_name",
 ]

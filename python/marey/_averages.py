@@ -8,7 +8,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 from marey import _core
-from marey._events import Event, parse_json
+from marey._events import DEVICE_KINDS, Event, parse_json, us_of
 
 if TYPE_CHECKING:
     from marey._trace import Trace
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 FORMATS = {"table": 0, "csv": 1, "json": 2}
 LAYOUTS = {"marey": 0, "torch": 1}
 TIME_UNITS = {None: 0, "us": 1, "ms": 2, "s": 3}
-DEVICE_KINDS = frozenset({"kernel", "memcpy", "memset"})
 UNLIMITED = 2**32 - 1
 
 Width: TypeAlias = "int | None | EllipsisType"
@@ -107,10 +106,6 @@ class Totals(NamedTuple):
     n_devices: int
 
 
-def _us(ns: int | None) -> float | None:
-    return None if ns is None else ns / 1000
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """The calls of one key. Host slices and device operations have rows of their own.
@@ -158,19 +153,19 @@ class Row:
 
     @property
     def self_cpu_time_total(self) -> float | None:
-        return 0.0 if self.is_device else _us(self.self_ns)
+        return 0.0 if self.is_device else us_of(self.self_ns)
 
     @property
     def cpu_time_total(self) -> float | None:
-        return 0.0 if self.is_device else _us(self.total_ns)
+        return 0.0 if self.is_device else us_of(self.total_ns)
 
     @property
     def self_device_time_total(self) -> float | None:
-        return _us(self.self_ns if self.is_device else self.device_self_ns)
+        return us_of(self.self_ns if self.is_device else self.device_self_ns)
 
     @property
     def device_time_total(self) -> float | None:
-        return _us(self.total_ns if self.is_device else self.device_total_ns)
+        return us_of(self.total_ns if self.is_device else self.device_total_ns)
 
     @property
     def cpu_time(self) -> float | None:

@@ -275,12 +275,41 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
+/* Adding a type: a row here, its place in struct core_state, its spec in _core.h. */
+static const struct {
+    size_t place; /* in struct core_state */
+    PyType_Spec *spec;
+} types[] = {
+    {offsetof(struct core_state, column_type), &core_column_spec},
+    {offsetof(struct core_state, trace_type), &core_trace_spec},
+    {offsetof(struct core_state, averages_type), &core_averages_spec},
+    {offsetof(struct core_state, torch_view_type), &core_torch_view_spec},
+    {offsetof(struct core_state, torch_averages_type), &core_torch_averages_spec},
+    {offsetof(struct core_state, session_type), &core_session_spec},
+    {offsetof(struct core_state, range_type), &core_range_spec},
+    {offsetof(struct core_state, range_method_type), &core_range_method_spec},
+    {offsetof(struct core_state, op_range_type), &core_op_range_spec},
+    {offsetof(struct core_state, ranged_type), &core_ranged_spec},
+};
+
+#define N_TYPES (sizeof types / sizeof types[0])
+
+static PyTypeObject **type_at(struct core_state *state, size_t i)
 {
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
-    if (type != NULL && PyModule_AddType(module, type) < 0)
-        Py_CLEAR(type);
-    return type;
+    return (PyTypeObject **)(void *)((char *)state + types[i].place);
+}
+
+static bool add_types(PyObject *module, struct core_state *state)
+{
+    for (size_t i = 0; i < N_TYPES; i++) {
+        PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, types[i].spec, NULL);
+        if (type == NULL)
+            return false;
+        *type_at(state, i) = type;
+        if (PyModule_AddType(module, type) < 0)
+            return false;
+    }
+    return core_range_types_init(state);
 }
 
 static bool add_kinds(PyObject *module)
@@ -303,6 +332,7 @@ static bool add_fields(PyObject *module)
     PyObject *dict = PyDict_New();
     const bool is_added = dict != NULL && core_describe_trace(dict) &&
                           core_describe_averages(dict) && core_describe_torch(dict) &&
+                          core_describe_record(dict) &&
                           PyModule_AddObjectRef(module, "FIELDS", dict) == 0;
     Py_XDECREF(dict);
     return is_added;
@@ -314,16 +344,10 @@ static int module_exec(PyObject *module)
 
     if (!check_library() || !core_errors_init(module, state))
         return -1;
-    state->column_type = add_type(module, &core_column_spec);
-    state->trace_type = add_type(module, &core_trace_spec);
-    state->averages_type = add_type(module, &core_averages_spec);
-    state->torch_view_type = add_type(module, &core_torch_view_spec);
-    state->torch_averages_type = add_type(module, &core_torch_averages_spec);
-    if (state->column_type == NULL || state->trace_type == NULL || state->averages_type == NULL ||
-        state->torch_view_type == NULL || state->torch_averages_type == NULL)
+    if (!add_types(module, state))
         return -1;
-
-    if (!add_kinds(module) || !add_fields(module))
+    if (!add_kinds(module) || !add_fields(module) || !core_record_constants(module) ||
+        PyModule_AddFunctions(module, core_record_functions) < 0)
         return -1;
     if (PyModule_AddStringConstant(module, "VERSION", MAREY_VERSION_STRING) < 0)
         return -1;
@@ -337,11 +361,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->error);
     for (size_t i = 0; i < CORE_N_STATUSES; i++)
         Py_VISIT(state->exception[i]);
-    Py_VISIT(state->column_type);
-    Py_VISIT(state->trace_type);
-    Py_VISIT(state->averages_type);
-    Py_VISIT(state->torch_view_type);
-    Py_VISIT(state->torch_averages_type);
+    for (size_t i = 0; i < N_TYPES; i++)
+        Py_VISIT(*type_at(state, i));
     return 0;
 }
 
@@ -352,11 +373,8 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->error);
     for (size_t i = 0; i < CORE_N_STATUSES; i++)
         Py_CLEAR(state->exception[i]);
-    Py_CLEAR(state->column_type);
-    Py_CLEAR(state->trace_type);
-    Py_CLEAR(state->averages_type);
-    Py_CLEAR(state->torch_view_type);
-    Py_CLEAR(state->torch_averages_type);
+    for (size_t i = 0; i < N_TYPES; i++)
+        Py_CLEAR(*type_at(state, i));
     return 0;
 }
 

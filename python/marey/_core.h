@@ -34,6 +34,11 @@ struct core_state {
     PyTypeObject *averages_type;
     PyTypeObject *torch_view_type;
     PyTypeObject *torch_averages_type;
+    PyTypeObject *session_type;
+    PyTypeObject *range_type;
+    PyTypeObject *range_method_type;
+    PyTypeObject *op_range_type;
+    PyTypeObject *ranged_type;
 };
 
 struct core_trace {
@@ -124,6 +129,14 @@ extern PyType_Spec core_trace_spec;
 extern PyType_Spec core_averages_spec;
 extern PyType_Spec core_torch_view_spec;
 extern PyType_Spec core_torch_averages_spec;
+extern PyType_Spec core_session_spec;
+extern PyType_Spec core_range_spec;
+extern PyType_Spec core_range_method_spec;
+extern PyType_Spec core_op_range_spec;
+extern PyType_Spec core_ranged_spec;
+
+/* What no slot can set. */
+bool core_range_types_init(const struct core_state *state);
 
 static inline struct marey_trace *core_trace_of(PyObject *self)
 {
@@ -144,6 +157,11 @@ PyObject *core_trace_torch_view(PyObject *self, PyObject *args, PyObject *kwargs
 bool core_describe_trace(PyObject *dict);
 bool core_describe_averages(PyObject *dict);
 bool core_describe_torch(PyObject *dict);
+bool core_describe_record(PyObject *dict);
+
+/* Functions of the module that record. */
+extern PyMethodDef core_record_functions[];
+bool core_record_constants(PyObject *module);
 
 /* Deallocation of an object without references but its type. */
 void core_free_object(PyObject *self);

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from marey._torch_records import Interval
 
 if TYPE_CHECKING:
     from marey._trace import Trace
@@ -22,12 +24,28 @@ FLAG_FROM_BEGIN = 2
 FLAG_CROSSES = 4
 FLAG_UNKNOWN_DUR = 8
 
+DEVICE_KINDS = frozenset({"kernel", "memcpy", "memset"})
 TRACK_KINDS = ("thread", "stream", "stream_note", "stream_sync")
 
 
 def parse_json(text: str | bytes) -> Any:
     """The value of JSON text; NaN and infinities, which JSON does not have, are None."""
     return json.loads(text, strict=False, parse_constant=lambda _: None)
+
+
+def us_of(ns: int | None) -> float | None:
+    """Nanoseconds as microseconds, as torch has all times."""
+    return None if ns is None else ns / 1000
+
+
+def sum_ns(times: Iterable[int | None]) -> int | None:
+    """None if one of them is not known."""
+    total = 0
+    for ns in times:
+        if ns is None:
+            return None
+        total += ns
+    return total
 
 
 class TrackRecord(NamedTuple):
@@ -250,6 +268,87 @@ class Event:
     def owned(self) -> Events:
         """The device operations that belong to this event."""
         return Events(self._trace, self._trace._owned.get(self.index, []))
+
+    # -- as torch's FunctionEvent has it; times are microseconds
+
+    @property
+    def key(self) -> str | None:
+        """The name."""
+        return self.name
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def is_device(self) -> bool:
+        """It is a device operation."""
+        return self.kind in DEVICE_KINDS
+
+    @property
+    def time_range(self) -> Interval:
+        """From the first slice of the trace; of unknown duration: empty."""
+        start_us = (self.start_ns - self._trace._first_ns) / 1000
+        return Interval(start_us, start_us + (self.dur_ns or 0) / 1000)
+
+    @property
+    def cpu_time_total(self) -> float | None:
+        return 0.0 if self.is_device else us_of(self.dur_ns)
+
+    @property
+    def self_cpu_time_total(self) -> float | None:
+        return 0.0 if self.is_device else us_of(self.self_ns)
+
+    @property
+    def cpu_time(self) -> float | None:
+        return self.cpu_time_total
+
+    @property
+    def self_device_time_total(self) -> float | None:
+        """Of the device operations that belong to this event."""
+        if self.is_device:
+            return us_of(self.dur_ns)
+        return us_of(sum_ns(operation.dur_ns for operation in self.owned))
+
+    @property
+    def device_time_total(self) -> float | None:
+        """With those of the events inside it."""
+        return us_of(self.dur_ns if self.is_device else self._device_ns())
+
+    @property
+    def device_time(self) -> float | None:
+        return self.device_time_total
+
+    @property
+    def cpu_parent(self) -> Event | None:
+        return None if self.is_device else self.parent
+
+    @property
+    def cpu_children(self) -> Events:
+        return self.children
+
+    @property
+    def input_shapes(self) -> list[Any] | None:
+        """None where no shapes were recorded."""
+        return self.args.get("Input Dims")
+
+    @property
+    def sequence_nr(self) -> int:
+        """autograd's sequence number; -1: none."""
+        number = self.args.get("Sequence number")
+        return number if isinstance(number, int) else -1
+
+    def _device_ns(self) -> int | None:
+        """Of the device operations of this event and of all inside it."""
+        end_ns, found = self.end_ns, [self]
+        track = self._trace._track_records[self._trace._track_index(self.index)]
+        starts = self._trace._slices["start_ns"]
+        # Whatever begins inside this slice lies behind it on the track.
+        for i in range(self.index + 1, track.first_slice + track.n_slices):
+            if end_ns is None or starts[i] >= end_ns:
+                break
+            found.append(Event(self._trace, i))
+        return sum_ns(operation.dur_ns for event in found for operation in event.owned)
 
     def _link(self) -> int | None:
         slices = self._trace._links["slice_idx"]

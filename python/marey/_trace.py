@@ -379,6 +379,12 @@ class Trace:
         return owned
 
     @cached_property
+    def _first_ns(self) -> int:
+        """When the first slice begins; 0 without one."""
+        starts = self._slices["start_ns"]
+        return min((starts[t.first_slice] for t in self._track_records if t.n_slices), default=0)
+
+    @cached_property
     def _first_slices(self) -> list[int]:
         return [track.first_slice for track in self._track_records]
 

@@ -1,0 +1,477 @@
+"""profile: record what a program does, as torch.profiler.profile does it.
+
+A profile records one session a cycle. What a cycle came to stays in the session's own form,
+which takes no time at its end, and becomes a trace when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Literal, NamedTuple
+
+from marey import _core, _live_torch
+from marey._averages import Averages, Grouping, Width
+from marey._events import Events
+from marey._rank import Rank, find_rank
+from marey._schedule import ProfilerAction, ProfilerActivity, action_of, activity_of
+from marey._trace import Path, Trace
+
+CLOCKS = {"wall": 0, "wall+cpu": _core.WANT_CPU}
+
+NOT_BUILT = {
+    "profile_memory": "memory cannot be recorded yet, leave out profile_memory",
+    "with_stack": "stacks cannot be recorded yet, leave out with_stack",
+    "with_flops": "FLOPs cannot be counted yet, leave out with_flops",
+}
+
+
+class SessionStats(NamedTuple):
+    """What the recording of a cycle came to."""
+
+    n_records: int
+    n_lost: int
+    """Records for which there was no room."""
+    held_bytes: int
+    pool_bytes: int
+    """The bound of the recorder's memory."""
+    start_ns: int
+    """Since the Unix epoch."""
+    stop_ns: int | None
+    """None while it runs."""
+    first_lost_ns: int | None
+    """From here on not all was recorded; None: all was."""
+    clock_error_ns: int
+    """How far a time may be off from the system's clock."""
+    n_threads: int
+    is_tsc: bool
+    """The clock is the time stamp counter, else CLOCK_MONOTONIC."""
+
+
+# ---- what a profile is asked for -------------------------------------------------------------------------
+
+
+def _check_activities(activities: Iterable[Any]) -> None:
+    """Asked for and not to be had is an error."""
+    asked = [activity_of(activity) for activity in activities]
+    if not asked:
+        raise ValueError("no activity to record: name one, or leave out activities")
+    for activity in asked:
+        if activity is not ProfilerActivity.CPU:
+            raise _core.UnsupportedError(
+                f"cannot record {activity.name}: there is no {activity.name} collector yet, ask"
+                " for ProfilerActivity.CPU only"
+            )
+
+
+def _prepare_torch(is_asked: bool) -> bool:
+    """Sees to it that torch's operators are recorded; false if there is no torch.
+
+    Without being asked it neither imports torch nor fails.
+    """
+    if not _live_torch.is_importable():
+        return False
+    if is_asked:
+        _live_torch.attach()
+    elif _live_torch.is_imported():
+        try:
+            _live_torch.attach()
+        except _core.MareyError as error:
+            warnings.warn(f"operators of torch are not recorded: {error}", stacklevel=4)
+    else:
+        _live_torch.attach_when_imported()
+    return True
+
+
+# ---- one cycle ------------------------------------------------------------------------------------------------
+
+
+class _Cycle:
+    """A session, with all that is in place while it runs; stopped when nobody holds it."""
+
+    def __init__(self, options: dict[str, int], with_torch: bool) -> None:
+        self.pid = os.getpid()
+        self._with_torch = with_torch
+        self._is_running = False
+        self.session = _core.Session(**options)
+        self._is_running = True
+        self.rank = find_rank()
+        if with_torch:
+            _live_torch.begin_ranges()
+
+    @property
+    def is_ours(self) -> bool:
+        """It was begun in this process, not in one that this was forked from."""
+        return self.pid == os.getpid()
+
+    def stop(self) -> None:
+        if not self._is_running or not self.is_ours:
+            return
+        self._is_running = False
+        self.session.stop()
+        if self._with_torch:
+            _live_torch.end_ranges()
+        # What torch.distributed says at the end counts, if it still says anything.
+        now = find_rank()
+        self.rank = now if now.rank is not None else self.rank
+
+    def trace(self, metadata: dict[str, str]) -> Trace:
+        rank: Rank = self.rank
+        if rank.json is not None:
+            self.session.add_meta("distributedInfo", rank.json)
+        for key, json_text in metadata.items():
+            self.session.add_meta(key, json_text)
+        return Trace(self.session.trace(rank.rank, rank.world_size))
+
+    def __del__(self) -> None:
+        # At the end of the interpreter there may be nothing left to stop with.
+        if getattr(self, "_is_running", False) and os is not None:
+            self.stop()
+
+
+# ---- results ------------------------------------------------------------------------------------------------------
+
+
+class ProfileAverages(Averages):
+    """Averages of a profile: tables are laid out as torch's, with the numbers of Marey."""
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int | None = 100,
+        max_src_column_width: Width = 75,
+        max_name_column_width: Width = 55,
+        max_shapes_column_width: Width = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: Literal["us", "ms", "s"] | None = None,
+        layout: Literal["marey", "torch"] = "torch",
+        columns: str | Iterable[str] | None = None,
+        format: Literal["table", "csv", "json"] = "table",
+    ) -> str:
+        """The rows as text; see Averages.table. layout: "torch", or "marey" for its own."""
+        return super().table(
+            sort_by,
+            row_limit,
+            max_src_column_width,
+            max_name_column_width,
+            max_shapes_column_width,
+            header,
+            top_level_events_only,
+            time_unit,
+            layout,
+            columns,
+            format,
+        )
+
+
+class ProfileEvents(Events):
+    """The events of a profile."""
+
+    __slots__ = ()
+
+    def key_averages(
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> ProfileAverages:
+        """Averages by name, and by what else is asked for."""
+        grouping = Grouping(
+            group_by_input_shapes,
+            group_by_stack_n,
+            group_by_overload_name,
+            include_python_functions,
+        )
+        return ProfileAverages(self._trace, grouping)
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        """A table of their averages."""
+        return self.key_averages().table(*args, **kwargs)
+
+
+# ---- the profiler ------------------------------------------------------------------------------------------------------
+
+# What is done from one action to the next, in this order; None is the end.
+#   W warm up    C cancel the warm-up    S start recording    E end it    R hand it over
+#   ! say that the schedule is wrong
+_N, _U, _R, _S = ProfilerAction
+_TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], str] = {
+    (_N, _N): "",
+    (_N, _U): "W",
+    (_N, _R): "S",
+    (_N, _S): "S",
+    (_N, None): "",
+    (_U, _N): "!C",
+    (_U, _U): "",
+    (_U, _R): "SC",
+    (_U, _S): "SC",
+    (_U, None): "C",
+    (_R, _N): "!E",
+    (_R, _U): "!EW",
+    (_R, _R): "",
+    (_R, _S): "",
+    (_R, None): "ER",
+    (_S, _N): "ER",
+    (_S, _U): "ERW",
+    (_S, _R): "ERS",
+    (_S, _S): "ERS",
+    (_S, None): "ER",
+}
+
+
+class profile:
+    """Records what happens in a with block, or between start() and stop().
+
+        with marey.profile() as prof:
+            train()
+        print(prof.key_averages().table())
+        prof.export_chrome_trace("trace.json.gz")
+
+    activities: what to record, None is all that can be had here. schedule: tells the action of
+    a step, see marey.schedule; step() ends a step. on_trace_ready: called with this object
+    when a cycle has ended. record_shapes: shapes and types of operators' inputs. clock:
+    "wall", or "wall+cpu" for the thread's CPU time beside it. pool_bytes: the bound of the
+    recorder's memory, None is the smaller of 1 GiB and an eighth of the machine's.
+
+    What is asked for and cannot be had is an error, when the object is made.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], Any] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        clock: Literal["wall", "wall+cpu"] = "wall",
+        pool_bytes: int | None = None,
+    ) -> None:
+        for name, is_asked in (
+            ("profile_memory", profile_memory),
+            ("with_stack", with_stack),
+            ("with_flops", with_flops),
+        ):
+            if is_asked:
+                raise _core.UnsupportedError(NOT_BUILT[name])
+        if clock not in CLOCKS:
+            raise ValueError(f"no clock '{clock}': it is one of 'wall', 'wall+cpu'")
+        if pool_bytes is not None and pool_bytes <= 0:
+            raise ValueError(f"no pool of {pool_bytes} bytes: give a number above 0, or None")
+        if activities is not None:
+            _check_activities(activities)
+
+        self.schedule = schedule
+        self.on_trace_ready = on_trace_ready
+        self.record_shapes = record_shapes
+        self.record_steps = schedule is not None
+        self.step_num = 0
+        self.current_action = ProfilerAction.NONE
+        self._with_torch = _prepare_torch(activities is not None)
+        wants = _core.WANT_RANGES | CLOCKS[clock]
+        if self._with_torch:
+            wants |= _core.WANT_OPS
+        if record_shapes:
+            wants |= _core.WANT_INPUTS
+        self._options = {"wants": wants, "pool_bytes": pool_bytes or 0}
+        self._metadata: dict[str, str] = {}
+        self._is_running = False
+        self._step_range: _core.record_function | None = None
+        self._warming: _Cycle | None = None
+        self._recording: _Cycle | None = None
+        self._finished: _Cycle | None = None
+        self._trace: Trace | None = None
+
+    # -- start, step, stop
+
+    def start(self) -> None:
+        """Begins at step 0."""
+        if self._is_running:
+            raise RuntimeError("the profiler runs already, stop it before it is started again")
+        self.step_num = 0
+        self.current_action = ProfilerAction.NONE
+        self._is_running = True
+        try:
+            self._go_to(self._action_of_step())
+        except BaseException:
+            self._drop()
+            raise
+        self._begin_step()
+
+    def step(self) -> None:
+        """Ends a step and begins the next."""
+        if not self._is_running:
+            raise RuntimeError("the profiler does not run, start it before its first step")
+        self._end_step()
+        self.step_num += 1
+        try:
+            self._go_to(self._action_of_step())
+        finally:
+            self._begin_step()
+
+    def stop(self) -> None:
+        """Ends the last step. A cycle that is cut short is handed over too."""
+        if not self._is_running:
+            raise RuntimeError("the profiler does not run, start it before it is stopped")
+        self._end_step()
+        self._is_running = False
+        self._go_to(None)
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._is_running:
+            self.stop()
+
+    def _action_of_step(self) -> ProfilerAction:
+        return ProfilerAction.RECORD if self.schedule is None else action_of(self.schedule(self.step_num))
+
+    def _begin_step(self) -> None:
+        if self.record_steps and self._is_running:
+            self._step_range = _core.record_function(f"ProfilerStep#{self.step_num}")
+            self._step_range.__enter__()
+
+    def _end_step(self) -> None:
+        if self._step_range is not None:
+            self._step_range.__exit__(None, None, None)
+            self._step_range = None
+
+    def _go_to(self, action: ProfilerAction | None) -> None:
+        former = self.current_action
+        if action is not None:
+            self.current_action = action
+        if self._is_of_parent():
+            # A forked child of the process that records: there is nothing here to go on with.
+            self._drop()
+            return
+        for do in _TRANSITIONS[former, action]:
+            if do == "W":
+                self._warming = self._begin_cycle()
+            elif do == "C":
+                self._cancel_warming()
+            elif do == "S":
+                self._finished, self._trace = None, None
+                self._recording = self._begin_cycle()
+            elif do == "E":
+                self._end_cycle()
+            elif do == "R":
+                if self.on_trace_ready is not None:
+                    self.on_trace_ready(self)
+            else:
+                now = "its end" if action is None else action.name
+                warnings.warn(f"Incorrect schedule: {former.name} followed by {now}", stacklevel=4)
+
+    def _begin_cycle(self) -> _Cycle:
+        return _Cycle(self._options, self._with_torch)
+
+    def _cancel_warming(self) -> None:
+        if self._warming is not None:
+            self._warming.stop()
+            self._warming.session.free()
+            self._warming = None
+
+    def _end_cycle(self) -> None:
+        cycle, self._recording = self._recording, None
+        if cycle is not None:
+            cycle.stop()
+            self._finished = cycle
+
+    def _is_of_parent(self) -> bool:
+        cycle = self._recording or self._warming
+        return cycle is not None and not cycle.is_ours
+
+    def _drop(self) -> None:
+        self._is_running = False
+        self._cancel_warming()
+        self._recording = None
+
+    # -- results
+
+    def _cycle(self) -> _Cycle:
+        cycle = self._recording or self._finished
+        if cycle is None:
+            raise RuntimeError("nothing was recorded yet: there is no active step behind")
+        return cycle
+
+    @property
+    def trace(self) -> Trace:
+        """What the last cycle recorded; while one is recorded, what it has so far."""
+        cycle = self._cycle()
+        if cycle is self._recording:
+            return cycle.trace(self._metadata)
+        if self._trace is None:
+            self._trace = cycle.trace(self._metadata)
+        return self._trace
+
+    @property
+    def stats(self) -> SessionStats:
+        """What the recording of that cycle came to: losses, memory, error of the clock."""
+        return SessionStats(*self._cycle().session.stats())
+
+    def events(self) -> ProfileEvents:
+        """All that was recorded, track by track, in order of its start."""
+        trace = self.trace
+        window = _core.KINDS.index("window")
+        kinds = trace._kinds
+        return ProfileEvents(trace, [i for i, kind in enumerate(kinds) if kind != window])
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> ProfileAverages:
+        """Averages by name, and by what else is asked for."""
+        grouping = Grouping(
+            group_by_input_shape,
+            group_by_stack_n,
+            group_by_overload_name,
+            include_python_functions,
+        )
+        return ProfileAverages(self.trace, grouping)
+
+    def export_chrome_trace(self, path: Path, overwrite: bool = False) -> None:
+        """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
+
+        The file appears complete or not at all; an existing one is kept unless overwrite
+        is true.
+        """
+        self.trace.export_chrome_trace(path, overwrite)
+
+    # -- metadata
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """A text in the head of this cycle's trace and of those to come."""
+        self.add_metadata_json(key, json.dumps(str(value)))
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """The same, of a value that is JSON already."""
+        try:
+            json.loads(value, parse_constant=_refuse_constant)
+        except ValueError as error:
+            raise ValueError(f"metadata '{key}' is not JSON: {error}") from None
+        self._metadata[key] = value
+        self._trace = None
+
+    def __repr__(self) -> str:
+        state = "running" if self._is_running else "stopped"
+        return f"<marey.profile, {state}, step {self.step_num}, {self.current_action.name}>"
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON")

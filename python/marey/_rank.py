@@ -1,0 +1,64 @@
+"""Which process of a distributed job this is."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, NamedTuple
+
+
+class Rank(NamedTuple):
+    """None is not known."""
+
+    rank: int | None = None
+    world_size: int | None = None
+    info: dict[str, Any] | None = None
+    """What torch.profiler writes as distributedInfo."""
+
+    @property
+    def json(self) -> str | None:
+        return None if self.info is None else json.dumps(self.info, default=str)
+
+
+def _number(name: str) -> int | None:
+    text = os.environ.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _of_environment() -> Rank:
+    """As a launcher such as torchrun tells it."""
+    rank, world_size = _number("RANK"), _number("WORLD_SIZE")
+    if rank is None:
+        return Rank()
+    info = {"rank": rank}
+    if world_size is not None:
+        info["world_size"] = world_size
+    return Rank(rank, world_size, info)
+
+
+def _of_torch(distributed: Any) -> Rank:
+    rank, world_size = distributed.get_rank(), distributed.get_world_size()
+    backend = distributed.get_backend()
+    info = {"backend": backend, "rank": rank, "world_size": world_size}
+    # What not every torch has is left out where it is missing.
+    if hasattr(distributed, "get_pg_count"):
+        info["pg_count"] = distributed.get_pg_count()
+    configs = getattr(distributed.distributed_c10d, "_get_all_pg_configs", None)
+    if configs is not None:
+        info["pg_config"] = configs()
+    if backend == "nccl":
+        info["nccl_version"] = ".".join(str(n) for n in sys.modules["torch"].cuda.nccl.version())
+    return Rank(rank, world_size, info)
+
+
+def find_rank() -> Rank:
+    """From torch.distributed if it is set up, else from RANK and WORLD_SIZE. Imports nothing."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None:
+        try:
+            if distributed.is_available() and distributed.is_initialized():
+                return _of_torch(distributed)
+        except (AttributeError, RuntimeError, ValueError):
+            pass  # half imported, or torn down in this moment
+    return _of_environment()

@@ -1,0 +1,367 @@
+/*
+ * core_record.c - sessions, marks, counters, collectors and schedules as Python sees them.
+ *
+ * A session is freed when Python lets go of it or says so, but not while another thread is
+ * inside one of its calls without the GIL: the last one out frees it.
+ */
+#include "_core.h"
+
+#include "marey/intake.h"
+#include "marey/record.h"
+
+struct core_session {
+    PyObject_HEAD struct marey_session *session; /* NULL once freed */
+    int n_inside;                                /* threads in a call without the GIL */
+    bool is_let_go;
+};
+
+static struct core_session *session_of(PyObject *self)
+{
+    return (struct core_session *)self;
+}
+
+/* ---- what a thread records ------------------------------------------------------------ */
+
+static bool text_of(PyObject *object, struct marey_str *text)
+{
+    Py_ssize_t len = 0;
+
+    if (!PyUnicode_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "a name is a str, not %.100s", Py_TYPE(object)->tp_name);
+        return false;
+    }
+    text->ptr = PyUnicode_AsUTF8AndSize(object, &len);
+    text->len = (size_t)len;
+    return text->ptr != NULL;
+}
+
+static PyObject *record_mark(PyObject *module, PyObject *arg)
+{
+    (void)module;
+    struct marey_str name;
+
+    if (!text_of(arg, &name))
+        return NULL;
+    marey_mark_named(name);
+    Py_RETURN_NONE;
+}
+
+static PyObject *record_counter(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    struct marey_str name;
+
+    if (n_args != 2) {
+        PyErr_SetString(PyExc_TypeError, "counter() takes a name and a value");
+        return NULL;
+    }
+    if (!text_of(args[0], &name))
+        return NULL;
+    const double value = PyFloat_AsDouble(args[1]);
+    if (value == -1.0 && PyErr_Occurred())
+        return NULL;
+    marey_counter_named(name, value);
+    Py_RETURN_NONE;
+}
+
+static PyObject *record_thread_name(PyObject *module, PyObject *arg)
+{
+    (void)module;
+    struct marey_str name;
+
+    if (!text_of(arg, &name))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        marey_thread_name(name);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *record_is_recording(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(marey_is_recording());
+}
+
+/* ---- collectors, schedules -------------------------------------------------------------- */
+
+/* collector_load(path): as os.fsencode gives it. */
+static PyObject *record_collector_load(PyObject *module, PyObject *args)
+{
+    struct marey_error err = {0};
+    PyObject *path = NULL;
+    enum marey_status status;
+
+    if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &path))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_collector_load(PyBytes_AS_STRING(path), &err);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(path);
+    if (status != MAREY_OK)
+        return core_raise(PyModule_GetState(module), &err);
+    Py_RETURN_NONE;
+}
+
+/* schedule_action(wait, warmup, active, repeat, skip_first, skip_first_wait, step) */
+static PyObject *record_schedule_action(PyObject *module, PyObject *args)
+{
+    (void)module;
+    unsigned long long wait = 0;
+    unsigned long long warmup = 0;
+    unsigned long long active = 0;
+    unsigned long long repeat = 0;
+    unsigned long long skip_first = 0;
+    unsigned long long step = 0;
+    int skip_first_wait = 0;
+
+    if (!PyArg_ParseTuple(args, "KKKKKpK", &wait, &warmup, &active, &repeat, &skip_first,
+                          &skip_first_wait, &step))
+        return NULL;
+    const struct marey_schedule schedule = {
+        .wait = wait,
+        .warmup = warmup,
+        .active = active,
+        .repeat = repeat,
+        .skip_first = skip_first,
+        .skip_first_wait = skip_first_wait != 0,
+    };
+    return PyLong_FromLong((long)marey_schedule_action(&schedule, step));
+}
+
+PyMethodDef core_record_functions[] = {
+    {"mark", record_mark, METH_O, "mark(name)\n--\n\nRecord a point in time."},
+    {"counter", (PyCFunction)(void (*)(void))record_counter, METH_FASTCALL,
+     "counter(name, value)\n--\n\nRecord a value at a point in time."},
+    {"thread_name", record_thread_name, METH_O,
+     "thread_name(name)\n--\n\nName this thread in traces."},
+    {"is_recording", record_is_recording, METH_NOARGS,
+     "is_recording()\n--\n\nTrue while a session runs."},
+    {"collector_load", record_collector_load, METH_VARARGS, "Load a collector by its path."},
+    {"schedule_action", record_schedule_action, METH_VARARGS, "What to do in a step."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- sessions ------------------------------------------------------------------------------ */
+
+static void let_go_if_unused(struct core_session *self)
+{
+    struct marey_session *session = self->session;
+
+    if (!self->is_let_go || self->n_inside > 0 || session == NULL)
+        return;
+    self->session = NULL;
+    Py_BEGIN_ALLOW_THREADS
+        marey_session_free(session);
+    Py_END_ALLOW_THREADS
+}
+
+/* The session for a call, which session_leave ends; NULL with an exception if it is gone. */
+static struct marey_session *session_enter(PyObject *self)
+{
+    if (session_of(self)->session == NULL || session_of(self)->is_let_go) {
+        PyErr_SetString(PyExc_ValueError, "the session was freed");
+        return NULL;
+    }
+    session_of(self)->n_inside++;
+    return session_of(self)->session;
+}
+
+static void session_leave(PyObject *self)
+{
+    session_of(self)->n_inside--;
+    let_go_if_unused(session_of(self));
+}
+
+/* Session(wants=0, clock=0, pool_bytes=0): starts recording. */
+static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"wants", "clock", "pool_bytes", NULL};
+    struct marey_session_options options = {.size = sizeof options};
+    struct marey_error err = {0};
+    unsigned int wants = 0;
+    int clock = 0;
+    unsigned long long pool_bytes = 0;
+    enum marey_status status;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$IiK", names, &wants, &clock, &pool_bytes))
+        return NULL;
+    struct core_session *self = PyObject_New(struct core_session, type);
+    if (self == NULL)
+        return NULL;
+    self->session = NULL;
+    self->n_inside = 0;
+    self->is_let_go = false;
+    options.wants = wants;
+    options.clock = (enum marey_clock)clock;
+    options.pool_bytes = pool_bytes;
+
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_session_start(&options, &self->session, &err);
+    Py_END_ALLOW_THREADS
+    if (status == MAREY_OK)
+        return (PyObject *)self;
+    core_raise(PyType_GetModuleState(type), &err);
+    Py_DECREF(self);
+    return NULL;
+}
+
+static void session_dealloc(PyObject *self)
+{
+    session_of(self)->is_let_go = true;
+    let_go_if_unused(session_of(self));
+    core_free_object(self);
+}
+
+static PyObject *session_stop(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct marey_error err = {0};
+    struct marey_session *session = session_enter(self);
+    enum marey_status status;
+
+    if (session == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_session_stop(session, &err);
+    Py_END_ALLOW_THREADS
+    session_leave(self);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *session_free(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    session_of(self)->is_let_go = true;
+    let_go_if_unused(session_of(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *session_add_meta(PyObject *self, PyObject *args)
+{
+    struct marey_error err = {0};
+    PyObject *key = NULL;
+    PyObject *json = NULL;
+    struct marey_str key_text;
+    struct marey_str json_text;
+
+    if (!PyArg_ParseTuple(args, "OO", &key, &json) || !text_of(key, &key_text) ||
+        !text_of(json, &json_text))
+        return NULL;
+    struct marey_session *session = session_enter(self);
+    if (session == NULL)
+        return NULL;
+    const enum marey_status status = marey_session_add_meta(session, key_text, json_text, &err);
+    session_leave(self);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    Py_RETURN_NONE;
+}
+
+/* trace(rank, world_size): an int, or None where it is not known. */
+static PyObject *session_trace(PyObject *self, PyObject *args)
+{
+    struct marey_intake_options options = {.size = sizeof options};
+    struct marey_error err = {0};
+    struct marey_trace *trace = NULL;
+    PyObject *rank = Py_None;
+    PyObject *world_size = Py_None;
+    enum marey_status status;
+
+    if (!PyArg_ParseTuple(args, "|OO", &rank, &world_size))
+        return NULL;
+    options.has_rank = rank != Py_None;
+    options.rank = options.has_rank ? PyLong_AsLongLong(rank) : 0;
+    options.world_size = world_size != Py_None ? PyLong_AsLongLong(world_size) : 0;
+    if (PyErr_Occurred())
+        return NULL;
+    struct marey_session *session = session_enter(self);
+    if (session == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_session_trace(session, &options, &trace, &err);
+    Py_END_ALLOW_THREADS
+    session_leave(self);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    return core_trace_wrap(core_state_of(self), trace);
+}
+
+#define FIELD(member, kind) CORE_FIELD(struct marey_session_stats, member, kind)
+static const struct core_field stats_fields[] = {
+    FIELD(n_records, CORE_FIELD_COUNT64),  FIELD(n_lost, CORE_FIELD_COUNT64),
+    FIELD(held_bytes, CORE_FIELD_COUNT64), FIELD(pool_bytes, CORE_FIELD_COUNT64),
+    FIELD(start_ns, CORE_FIELD_NS),        FIELD(stop_ns, CORE_FIELD_NS),
+    FIELD(first_lost_ns, CORE_FIELD_NS),   FIELD(clock_error_ns, CORE_FIELD_NS),
+    FIELD(n_threads, CORE_FIELD_COUNT32),  FIELD(is_tsc, CORE_FIELD_BOOL),
+};
+#undef FIELD
+
+static const struct core_record stats_record =
+    CORE_RECORD("session_stats", struct marey_session_stats, stats_fields);
+
+bool core_describe_record(PyObject *dict)
+{
+    return core_record_describe(dict, &stats_record);
+}
+
+static PyObject *session_stats(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct marey_session_stats stats = {0};
+    struct marey_session *session = session_enter(self);
+
+    if (session == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        marey_session_get_stats(session, &stats);
+    Py_END_ALLOW_THREADS
+    session_leave(self);
+    return core_record_tuple(&stats_record, &stats, NULL, NULL);
+}
+
+static PyMethodDef session_methods[] = {
+    {"stop", session_stop, METH_NOARGS, "Stop recording."},
+    {"free", session_free, METH_NOARGS, "Stop, and give the records back."},
+    {"add_meta", session_add_meta, METH_VARARGS, "Add a member to the trace's head."},
+    {"trace", session_trace, METH_VARARGS, "A trace of what was recorded."},
+    {"stats", session_stats, METH_NOARGS, "What it came to so far."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot session_slots[] = {
+    {Py_tp_new, CORE_SLOT(session_new)},
+    {Py_tp_dealloc, CORE_SLOT(session_dealloc)},
+    {Py_tp_methods, session_methods},
+    {Py_tp_doc, "A struct marey_session."},
+    {0, NULL},
+};
+
+PyType_Spec core_session_spec = {
+    .name = "marey._core.Session",
+    .basicsize = sizeof(struct core_session),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = session_slots,
+};
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+bool core_record_constants(PyObject *module)
+{
+    static const struct {
+        const char *name;
+        long value;
+    } constants[] = {
+        {"WANT_RANGES", MAREY_WANT_RANGES},   {"WANT_OPS", MAREY_WANT_OPS},
+        {"WANT_INPUTS", MAREY_WANT_INPUTS},   {"WANT_CPU", MAREY_WANT_CPU},
+        {"SINK_VERSION", MAREY_SINK_VERSION},
+    };
+
+    for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++)
+        if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0)
+            return false;
+    return true;
+}

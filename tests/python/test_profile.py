@@ -1,0 +1,603 @@
+"""profile: what it records when, what it hands out, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marey
+from marey import ProfilerAction as Action
+from marey import _profile, record_function
+
+
+def names(prof: marey.profile) -> list[str | None]:
+    return [event.name for event in prof.events()]
+
+
+def work(name: str = "work") -> None:
+    with record_function(name):
+        pass
+
+
+# ---- without a schedule ------------------------------------------------------------------------
+
+
+def test_a_block_is_recorded() -> None:
+    work("before")
+    with marey.profile() as prof:
+        work("inside")
+    work("after")
+    assert names(prof) == ["inside"]
+    (row,) = prof.key_averages()
+    assert (row.key, row.count, row.kind) == ("inside", 1, "annotation")
+    assert prof.stats.n_records == 2
+    assert prof.stats.n_lost == 0
+    assert repr(prof) == "<marey.profile, stopped, step 0, RECORD>"
+
+
+def test_steps_are_counted_and_not_annotated() -> None:
+    with marey.profile() as prof:
+        for _ in range(3):
+            work()
+            prof.step()
+    assert prof.step_num == 3
+    assert names(prof) == ["work"] * 3
+
+
+def test_while_it_records_the_trace_is_what_there_is_so_far() -> None:
+    with marey.profile() as prof:
+        work("one")
+        assert names(prof) == ["one"]
+        assert prof.stats.stop_ns is None
+        work("two")
+    assert names(prof) == ["one", "two"]
+    assert prof.trace is prof.trace
+    assert prof.stats.stop_ns is not None
+
+
+def test_it_starts_again_after_a_stop() -> None:
+    prof = marey.profile()
+    for name in ("first", "second"):
+        prof.start()
+        work(name)
+        prof.stop()
+        assert names(prof) == [name]
+
+
+@pytest.mark.parametrize("call", ["step", "stop"])
+def test_a_profiler_that_does_not_run_says_so(call: str) -> None:
+    prof = marey.profile()
+    with pytest.raises(RuntimeError, match="does not run, start it before"):
+        getattr(prof, call)()
+
+
+def test_a_second_start_says_so() -> None:
+    with marey.profile() as prof, pytest.raises(RuntimeError, match="runs already, stop it before"):
+        prof.start()
+    assert not marey.is_recording()
+
+
+def test_it_may_be_stopped_inside_its_block() -> None:
+    with marey.profile() as prof:
+        work()
+        prof.stop()
+        work("after")
+    assert names(prof) == ["work"]
+
+
+def test_without_a_result_it_says_so() -> None:
+    prof = marey.profile()
+    for call in (prof.events, prof.key_averages, lambda: prof.trace, lambda: prof.stats):
+        with pytest.raises(RuntimeError, match="nothing was recorded yet"):
+            call()
+
+
+def test_an_exception_passes_and_the_trace_is_whole() -> None:
+    with pytest.raises(KeyError, match="gone"), marey.profile() as prof, record_function("work"):
+        raise KeyError("gone")
+    assert [(event.name, event.is_open) for event in prof.events()] == [("work", False)]
+    assert not marey.is_recording()
+
+
+def test_profiles_nest_and_overlap() -> None:
+    outer, inner = marey.profile(), marey.profile()
+    outer.start()
+    work("outer")
+    inner.start()
+    work("both")
+    outer.stop()
+    work("inner")
+    inner.stop()
+    assert names(outer) == ["outer", "both"]
+    assert names(inner) == ["both", "inner"]
+
+
+def test_a_profile_that_is_dropped_stops() -> None:
+    prof = marey.profile()
+    prof.start()
+    del prof
+    assert not marey.is_recording()
+
+
+def test_threads_that_end_are_recorded() -> None:
+    with marey.profile() as prof:
+        for i in range(5):
+            thread = threading.Thread(target=work, args=(f"thread {i}",))
+            thread.start()
+            thread.join()
+    assert sorted(str(name) for name in names(prof)) == [f"thread {i}" for i in range(5)]
+
+
+# ---- schedules ---------------------------------------------------------------------------------------
+
+
+def run(prof: marey.profile, steps: int) -> None:
+    with prof:
+        for i in range(steps):
+            work(f"work {i}")
+            prof.step()
+
+
+def test_a_schedule_records_its_active_steps() -> None:
+    delivered: list[tuple[int, list[str | None]]] = []
+    prof = marey.profile(
+        schedule=marey.schedule(wait=1, warmup=1, active=2, repeat=2),
+        on_trace_ready=lambda prof: delivered.append((prof.step_num, names(prof))),
+    )
+    run(prof, 10)
+    assert delivered == [
+        (4, ["ProfilerStep#2", "work 2", "ProfilerStep#3", "work 3"]),
+        (8, ["ProfilerStep#6", "work 6", "ProfilerStep#7", "work 7"]),
+    ]
+    assert names(prof) == delivered[-1][1]
+
+
+def test_cycles_follow_each_other_without_a_wait() -> None:
+    delivered: list[list[str | None]] = []
+    prof = marey.profile(
+        schedule=marey.schedule(wait=0, warmup=1, active=1, repeat=0),
+        on_trace_ready=lambda prof: delivered.append(names(prof)),
+    )
+    run(prof, 4)
+    assert delivered == [["ProfilerStep#1", "work 1"], ["ProfilerStep#3", "work 3"]]
+
+
+def test_a_cycle_cut_short_is_handed_over() -> None:
+    delivered: list[list[str | None]] = []
+    prof = marey.profile(
+        schedule=marey.schedule(wait=1, warmup=1, active=5),
+        on_trace_ready=lambda prof: delivered.append(names(prof)),
+    )
+    run(prof, 3)
+    assert delivered == [["ProfilerStep#2", "work 2", "ProfilerStep#3"]]
+    assert not any(event.is_open for event in prof.events())
+
+
+def test_a_run_that_ends_in_warm_up_hands_nothing_over() -> None:
+    delivered: list[Any] = []
+    prof = marey.profile(
+        schedule=marey.schedule(wait=1, warmup=5, active=1), on_trace_ready=delivered.append
+    )
+    run(prof, 3)
+    assert delivered == []
+    assert not marey.is_recording()
+    with pytest.raises(RuntimeError, match="nothing was recorded yet"):
+        prof.events()
+
+
+def test_the_last_cycle_stays_until_the_next_records() -> None:
+    prof = marey.profile(schedule=marey.schedule(wait=1, warmup=1, active=1))
+    with prof:
+        for i in range(3):
+            work(f"work {i}")
+            prof.step()
+        kept = prof.trace
+        assert names(prof) == ["ProfilerStep#2", "work 2"]
+        prof.step()
+        assert prof.trace is kept
+        prof.step()
+        work("work 5")
+        assert names(prof) == ["ProfilerStep#5", "work 5"]
+    assert [event.name for event in kept.events()][:2] == ["ProfilerStep#2", "work 2"]
+
+
+def test_a_ready_callback_may_raise() -> None:
+    def fail(prof: marey.profile) -> None:
+        raise OSError("disk full")
+
+    prof = marey.profile(
+        schedule=marey.schedule(wait=0, warmup=1, active=1), on_trace_ready=fail
+    )
+    prof.start()
+    prof.step()
+    with pytest.raises(OSError, match="disk full"):
+        prof.step()
+    assert not marey.is_recording()
+    prof.step()
+    assert marey.is_recording()
+    with pytest.raises(OSError, match="disk full"):
+        prof.stop()
+    assert not marey.is_recording()
+
+
+# torch-profiler: prepare P, start S, stop E, ready R, and the warning; by (former, action).
+TORCHS_CALLS = {
+    ("NONE", "WARMUP"): "P", ("NONE", "RECORD"): "PS", ("NONE", "RECORD_AND_SAVE"): "PS",
+    ("WARMUP", "NONE"): "!SE", ("WARMUP", "RECORD"): "S", ("WARMUP", "RECORD_AND_SAVE"): "S",
+    ("WARMUP", None): "SE",
+    ("RECORD", "NONE"): "!E", ("RECORD", "WARMUP"): "!E", ("RECORD", None): "ER",
+    ("RECORD_AND_SAVE", "NONE"): "ER", ("RECORD_AND_SAVE", "WARMUP"): "ERP",
+    ("RECORD_AND_SAVE", "RECORD"): "ERPS", ("RECORD_AND_SAVE", "RECORD_AND_SAVE"): "ERPS",
+    ("RECORD_AND_SAVE", None): "ER",
+}  # fmt: skip
+
+
+def test_transitions_are_torchs() -> None:
+    for former, action in itertools.product(Action, [*Action, None]):
+        torchs = TORCHS_CALLS.get((former.name, action.name if action else None), "")
+        ours = _profile._TRANSITIONS[former, action]
+        assert ("!" in ours) == ("!" in torchs)
+        assert ("R" in ours) == ("R" in torchs)
+        # torch turns a warm-up that is not used into a recording to get rid of it.
+        is_recorded = former is not Action.WARMUP or action in (Action.RECORD, Action.RECORD_AND_SAVE)
+        assert ("S" in ours) == ("S" in torchs and is_recorded)
+        assert ("E" in ours) == ("E" in torchs and is_recorded)
+
+
+@pytest.mark.parametrize(
+    ("actions", "warning", "n_delivered"),
+    [
+        ([Action.WARMUP, Action.NONE], "WARMUP followed by NONE", 0),
+        ([Action.RECORD, Action.NONE], "RECORD followed by NONE", 0),
+        ([Action.RECORD, Action.WARMUP, Action.RECORD_AND_SAVE], "RECORD followed by WARMUP", 1),
+    ],
+)
+def test_a_wrong_schedule_is_told(actions: list[Action], warning: str, n_delivered: int) -> None:
+    delivered: list[Any] = []
+    prof = marey.profile(
+        schedule=lambda step: actions[step] if step < len(actions) else Action.NONE,
+        on_trace_ready=delivered.append,
+    )
+    with pytest.warns(UserWarning, match=f"Incorrect schedule: {warning}"):
+        run(prof, len(actions))
+    assert len(delivered) == n_delivered
+    assert not marey.is_recording()
+
+
+def test_a_schedule_must_give_actions() -> None:
+    prof = marey.profile(schedule=lambda step: 7)
+    with pytest.raises(ValueError, match="a schedule gave 7, which is no ProfilerAction"):
+        prof.start()
+    with pytest.raises(RuntimeError, match="does not run"):
+        prof.stop()
+
+
+def slow_action(step: int, numbers: dict[str, int]) -> Action:
+    """The definition, a step at a time."""
+    phases = itertools.count()
+    position = step - numbers["skip_first"]
+    if position < 0:
+        return Action.NONE
+    cycle: list[tuple[int, Action]] = []
+    for n_cycle in phases:
+        if numbers["repeat"] and n_cycle == numbers["repeat"]:
+            return Action.NONE
+        wait = 0 if n_cycle == 0 and numbers["skip_first_wait"] else numbers["wait"]
+        cycle = [(wait, Action.NONE), (numbers["warmup"], Action.WARMUP),
+                 (numbers["active"] - 1, Action.RECORD), (1, Action.RECORD_AND_SAVE)]  # fmt: skip
+        for length, action in cycle:
+            if position < length:
+                return action
+            position -= length
+    raise AssertionError
+
+
+small = st.integers(0, 4)
+
+
+@given(
+    numbers=st.fixed_dictionaries(
+        {"wait": small, "warmup": st.integers(1, 3), "active": st.integers(1, 3),
+         "repeat": small, "skip_first": small, "skip_first_wait": st.integers(0, 1)}
+    ),
+    step=st.integers(0, 60),
+)  # fmt: skip
+def test_schedule_by_its_definition(numbers: dict[str, int], step: int) -> None:
+    assert marey.schedule(**numbers)(step) is slow_action(step, numbers)
+
+
+def test_schedule_checks_its_numbers() -> None:
+    with pytest.raises(ValueError, match=r"Invalid profiler schedule arguments\. Got wait=-1"):
+        marey.schedule(wait=-1, warmup=1, active=1)
+    with pytest.raises(ValueError, match="active=0"):
+        marey.schedule(wait=1, warmup=1, active=0)
+    with pytest.warns(UserWarning, match="won't be using warmup"):
+        marey.schedule(wait=1, warmup=0, active=1)
+    with pytest.raises(ValueError, match="no step -1"):
+        marey.schedule(wait=1, warmup=1, active=1)(-1)
+    assert "skip_first_wait=1" in repr(
+        marey.schedule(wait=1, warmup=1, active=1, skip_first_wait=1)
+    )
+
+
+# ---- what cannot be had ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["profile_memory", "with_stack", "with_flops"])
+def test_what_is_not_built_is_an_error(name: str) -> None:
+    with pytest.raises(marey.UnsupportedError, match=f"yet, leave out {name}"):
+        marey.profile(**{name: True})  # type: ignore[arg-type]
+
+
+def test_cuda_is_not_to_be_had() -> None:
+    with pytest.raises(marey.UnsupportedError, match="there is no CUDA collector yet"):
+        marey.profile(activities=[marey.ProfilerActivity.CPU, marey.ProfilerActivity.CUDA])
+    with pytest.raises(marey.UnsupportedError, match="without its filter"):
+        marey.profile(activities=[{marey.ProfilerActivity.CPU: ["CPU_OP"]}])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"activities": []}, ValueError, "no activity to record"),
+        ({"activities": ["cpu"]}, TypeError, "an activity is a ProfilerActivity, not str"),
+        ({"clock": "cpu"}, ValueError, "no clock 'cpu'"),
+        ({"pool_bytes": 0}, ValueError, "no pool of 0 bytes"),
+    ],
+)
+def test_wrong_arguments_are_told(
+    arguments: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        marey.profile(**arguments)
+
+
+# ---- results ---------------------------------------------------------------------------------------------------
+
+
+def test_tables_have_torchs_layout_and_our_numbers() -> None:
+    with marey.profile() as prof:
+        with record_function("outer"):
+            work("inner")
+            work("inner")
+    averages = prof.key_averages()
+    assert "Self CPU %" in averages.table()
+    assert "CPU time avg" in str(averages)
+    assert "self %" in averages.table(layout="marey")
+    assert averages.table(sort_by="cpu_time_total", row_limit=1).count("outer") == 1
+    assert "a header" in averages.table(header="a header")
+    rows = json.loads(averages.table(layout="marey", format="json"))
+    assert rows
+    assert prof.events().table() == averages.table()
+    by_key = {row.key: row for row in averages}
+    assert by_key["inner"].count == 2
+    outer, inner = by_key["outer"], by_key["inner"]
+    assert outer.self_ns is not None and outer.total_ns is not None and inner.total_ns is not None
+    assert outer.self_ns == outer.total_ns - inner.total_ns
+    assert outer.cpu_time_total == outer.total_ns / 1000
+    assert outer.device_time_total == 0
+
+
+def test_events_have_torchs_names() -> None:
+    with marey.profile() as prof, record_function("outer"):
+        work("inner")
+    outer, inner = prof.events()
+    assert outer.dur_ns is not None and inner.dur_ns is not None
+    assert (outer.key, outer.count) == ("outer", 1)
+    assert outer.cpu_time_total == outer.cpu_time == outer.dur_ns / 1000
+    assert outer.self_cpu_time_total == (outer.dur_ns - inner.dur_ns) / 1000
+    assert outer.device_time_total == outer.self_device_time_total == 0
+    assert inner.cpu_parent == outer
+    assert list(outer.cpu_children) == [inner]
+    assert inner.time_range.elapsed_us() == pytest.approx(inner.dur_ns / 1000)
+    assert 0 <= outer.time_range.start <= inner.time_range.start
+    assert inner.input_shapes is None
+    assert inner.sequence_nr == -1
+
+
+def test_a_trace_is_written_once(tmp_path: Path) -> None:
+    target = tmp_path / "trace.json.gz"
+    with marey.profile() as prof:
+        work()
+    prof.export_chrome_trace(target)
+    with pytest.raises(OSError, match="overwrite"):
+        prof.export_chrome_trace(target)
+    prof.export_chrome_trace(target, overwrite=True)
+    assert marey.load(target).events()[0].name == "work"
+
+
+def test_metadata_is_in_the_head() -> None:
+    prof = marey.profile(record_shapes=True)
+    prof.add_metadata("before", 'a "quoted" text')
+    with prof:
+        prof.add_metadata_json("inside", "[1, 2]")
+    prof.add_metadata("after", "x")
+    metadata = prof.trace.metadata
+    assert metadata["before"] == 'a "quoted" text'
+    assert (metadata["inside"], metadata["after"]) == ([1, 2], "x")
+    assert metadata["record_shapes"] == 1
+    for text in ("{", "NaN", "1 2"):
+        with pytest.raises(ValueError, match="metadata 'k' is not JSON"):
+            prof.add_metadata_json("k", text)
+
+
+def test_the_rank_is_in_the_trace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    with marey.profile() as prof:
+        work()
+    prof.export_chrome_trace(tmp_path / "rank.json")
+    for trace in (prof.trace, marey.load(tmp_path / "rank.json")):
+        (source,) = trace.sources
+        assert (source.rank, source.world_size) == (3, 8)
+        assert trace.metadata["distributedInfo"] == {"rank": 3, "world_size": 8}
+
+
+def test_losses_are_said_first() -> None:
+    with marey.profile(pool_bytes=1 << 20) as prof:
+        for _ in range(100_000):
+            work()
+    n_lost = prof.stats.n_lost
+    assert n_lost > 0
+    for layout in ("torch", "marey"):
+        table = prof.key_averages().table(layout=layout)  # type: ignore[arg-type]
+        first, second = table.splitlines()[:2]
+        assert first.startswith("not clean")
+        assert f"{n_lost:,}" in second
+
+
+def test_the_cpu_clock_tells_waiting_from_working() -> None:
+    with marey.profile(clock="wall+cpu") as prof:
+        with record_function("waits"):
+            time.sleep(0.01)
+        with record_function("works"):
+            until = time.thread_time_ns() + 5_000_000
+            while time.thread_time_ns() < until:
+                pass
+    waits, works = (args["Thread CPU ns"] for args in prof.events().args())
+    assert waits < 5_000_000 <= works
+
+
+# ---- fork, spawn, the end of the interpreter -----------------------------------------------------------------------
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def check_python(code: str) -> str:
+    done = run_python(code)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+FORK = """
+import os, marey
+with marey.profile() as prof:
+    with marey.record_function("before"):
+        pass
+    pid = os.fork()
+    if pid == 0:
+        assert not marey.is_recording()
+        with marey.record_function("in child"):
+            pass
+        with marey.profile() as own:
+            with marey.record_function("child's own"):
+                pass
+        assert [e.name for e in own.events()] == ["child's own"], list(own.events())
+        {leave}
+    assert os.waitpid(pid, 0)[1] == 0
+    with marey.record_function("after"):
+        pass
+print([e.name for e in prof.events()])
+"""
+
+
+@pytest.mark.parametrize("leave", ["os._exit(0)", "raise SystemExit(0)"])
+def test_a_fork_leaves_the_parents_records_alone(leave: str) -> None:
+    assert check_python(FORK.format(leave=leave)) == "['before', 'after']\n"
+
+
+def test_a_forked_child_that_leaves_the_block_hands_nothing_over() -> None:
+    code = """
+import os, marey
+prof = marey.profile(on_trace_ready=lambda prof: os.write(1, b"ready\\n"))
+with prof:
+    pid = os.fork()
+if pid == 0:
+    try:
+        prof.trace
+    except (RuntimeError, ValueError) as error:
+        os.write(1, f"{error}\\n".encode())
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+    out = check_python(code).splitlines()
+    assert sorted(out) == ["nothing was recorded yet: there is no active step behind", "ready"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing_works_inside(method: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import multiprocessing, marey
+def child(queue):
+    with marey.record_function("in child"):
+        queue.put(marey.is_recording())
+if __name__ == "__main__":
+    context = multiprocessing.get_context({method!r})
+    with marey.profile() as prof:
+        queue = context.Queue()
+        process = context.Process(target=child, args=(queue,))
+        process.start()
+        assert queue.get() is False
+        process.join()
+        assert process.exitcode == 0
+    assert list(prof.events()) == []
+""")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120,
+                          check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["", "raise SystemExit(0)", "import threading; threading.Thread(target=busy).start()",
+     "import threading; threading.Thread(target=busy, daemon=True).start()",
+     "import atexit; atexit.register(lambda: work())", "del prof",
+     "keep = marey.record_function('open'); keep.__enter__()"],
+)  # fmt: skip
+def test_the_interpreter_ends_with_a_running_session(end: str) -> None:
+    code = f"""
+import marey, time
+def work():
+    with marey.record_function("work"):
+        pass
+def busy():
+    until = time.monotonic() + 0.2
+    while time.monotonic() < until:
+        work()
+prof = marey.profile()
+prof.start()
+work()
+{end}
+"""
+    assert check_python(code) == ""
+
+
+def test_a_profile_on_another_thread_works_for_itself() -> None:
+    seen: list[list[str | None]] = []
+
+    def profiled() -> None:
+        with marey.profile() as prof:
+            work("thread")
+        seen.append(names(prof))
+
+    with marey.profile() as prof:
+        thread = threading.Thread(target=profiled)
+        thread.start()
+        thread.join()
+    assert seen == [["thread"]]
+    assert names(prof) == ["thread"]
+
+
+def test_a_profile_warns_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with marey.profile() as prof:
+            work()
+        prof.key_averages().table()
