@@ -121,6 +121,19 @@ static void add_meta(struct intake *in, const char *key, const char *format, ...
     marey__builder_add_meta(in->builder, marey__str(key), marey__str(json));
 }
 
+static void add_own_meta(struct intake *in, const struct marey_session *session)
+{
+    char whole[64] = "";
+
+    if (in->first_lost_ns != MAREY_UNKNOWN)
+        (void)snprintf(
+            whole, sizeof whole, ", \"whole_ns\": %lld",
+            (long long)(in->first_lost_ns - marey__intake_ns(in, in->snapshot->start_ticks)));
+    add_meta(in, "marey", "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld%s}",
+             MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
+             (long long)in->snapshot->clock_error_ns, whole);
+}
+
 void marey__intake_add_metas(struct intake *in, const struct marey_session *session)
 {
     add_meta(in, "schemaVersion", "1");
@@ -132,9 +145,7 @@ void marey__intake_add_metas(struct intake *in, const struct marey_session *sess
         marey__builder_add_meta(in->builder, (struct marey_str){meta->key, meta->key_len},
                                 (struct marey_str){meta->json, meta->json_len});
     }
-    add_meta(in, "marey", "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld}",
-             MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
-             (long long)in->snapshot->clock_error_ns);
+    add_own_meta(in, session);
     add_meta(in, "displayTimeUnit", "\"ms\"");
     add_meta(in, "baseTimeNanoseconds", "%lld", (long long)in->base_ns);
 }

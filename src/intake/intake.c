@@ -159,6 +159,8 @@ static void add_point(struct intake *in, const uint64_t *record, uint64_t offset
 static void note_gap(struct intake *in, uint64_t ticks, uint64_t n, uint64_t offset)
 {
     in->gap_ns = marey__intake_ns(in, ticks);
+    if (in->first_lost_ns == MAREY_UNKNOWN || in->gap_ns < in->first_lost_ns)
+        in->first_lost_ns = in->gap_ns;
     for (size_t i = 0; i < in->n_open; i++)
         in->open[i].is_doubtful = true;
     marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LOST, n, offset);
@@ -283,6 +285,7 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
         return false;
     for (size_t i = 0; i < in->n_sites; i++)
         in->site[i] = (struct known_site){MAREY_NONE, MAREY_SCOPE_USER};
+    in->first_lost_ns = MAREY_UNKNOWN;
     marey__arrows_init(&in->arrows, &in->alloc);
     in->base_ns = in->snapshot->line.epoch_ns - in->snapshot->line.epoch_ns % MAREY_BASE_NS;
     struct marey_source *source = marey__builder_source(in->builder);

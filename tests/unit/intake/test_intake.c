@@ -8,6 +8,8 @@
 
 #include "base/str.h"
 #include "intake/intake.h"
+#include "marey/aggregate.h"
+#include "marey/export.h"
 #include "record/tls.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
@@ -359,6 +361,15 @@ static void intake_says_what_was_lost(void **state)
     EXPECT_U64(count_of(trace, "lost"), stats.n_lost);
     EXPECT_TRUE((slices.flags[idx] & MAREY_SLICE_OPEN) != 0);
     EXPECT_I64(slices.start_ns[idx] + slices.dur_ns[idx], stats.first_lost_ns);
+
+    struct marey_averages *averages = NULL;
+    struct marey_text text = {0};
+    EXPECT_OK(marey_averages_new(trace, NULL, &averages, &err), &err);
+    EXPECT_OK(marey_table_text(averages, NULL, &text, &err), &err);
+    EXPECT_HOLDS(text.ptr, "1 recording: window ");
+    EXPECT_HOLDS(text.ptr, " were recorded whole, ");
+    marey_text_release(&text);
+    marey_averages_free(averages);
     marey_trace_free(trace);
 }
 
