@@ -51,6 +51,11 @@ def main() -> int:
         expect(run(python, "-m", "marey", "report", TRACE, cwd=folder), "aten::",
                "the table of python -m marey")
 
+        code = "from marey import _build; print(_build._sources(), _build.status().state)"
+        said = run(python, "-c", code, cwd=folder)
+        expect(said, "site-packages/marey/collectors/torch/collector.cpp", "the collector's source")
+        expect(said, "no torch", "what the package says without torch")
+
         flags = run(python, "-m", "marey", "--cflags", "--libs", cwd=folder).split()
         if str(folder) not in " ".join(flags):
             sys.exit(f"the flags {flags} do not lead into the environment")

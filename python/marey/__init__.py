@@ -24,6 +24,7 @@ from marey._core import (
     record_function,
     thread_name,
 )
+from marey._errors import CollectorError
 from marey._events import AsyncSpan, Event, Events, Track
 from marey._profile import ProfileAverages, ProfileEvents, SessionStats, profile
 from marey._schedule import ProfilerAction, ProfilerActivity, schedule
@@ -45,6 +46,7 @@ __all__ = [
     "AsyncSpan",
     "Averages",
     "ChangedError",
+    "CollectorError",
     "DeviceType",
     "Event",
     "EventList",

@@ -4,29 +4,21 @@ installed headers and library are."""
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-import marey
 from marey import _core
+from marey._places import build_folder, include_folder
 
-PACKAGE = Path(marey.__file__).resolve().parent
 COMPILER_OPTIONS = ("--cflags", "--libs")
-
-
-def _build_folder() -> Path | None:
-    """The build folder, if the package was never installed."""
-    folder = PACKAGE.parent.parent
-    return folder if (folder / "meson-info" / "meson-info.json").is_file() else None
 
 
 def _commands() -> Iterator[Path]:
     """Where the command may be, the surest place first."""
-    build = _build_folder()
+    build = build_folder()
     if build is not None:
         yield build / "cli" / "marey"
         return
@@ -41,18 +33,10 @@ def _commands() -> Iterator[Path]:
     yield Path(sys.executable).parent / "marey"
 
 
-def _include_folder() -> Path:
-    build = _build_folder()
-    if build is None:
-        return PACKAGE / "include"
-    info = json.loads((build / "meson-info" / "meson-info.json").read_text())
-    return Path(info["directories"]["source"]) / "include"
-
-
 def _compiler_flags(options: list[str]) -> str:
     flags = []
     if "--cflags" in options:
-        flags.append(f"-I{_include_folder()}")
+        flags.append(f"-I{include_folder()}")
     if "--libs" in options:
         library = Path(os.path.abspath(_core.library_path()))
         folder = library.parent

@@ -13,7 +13,8 @@ import sys
 import lint
 
 SOURCES = ("include/**/*.h", "src/**/*.[ch]", "cli/**/*.[ch]", "python/**/*.[ch]",
-           "tests/**/*.[ch]", "examples/**/*.[ch]", "benchmarks/**/*.[ch]", "benchmarks/**/*.cpp")
+           "tests/**/*.[ch]", "examples/**/*.[ch]", "benchmarks/**/*.[ch]", "benchmarks/**/*.cpp",
+           "collectors/**/*.cpp", "collectors/**/*.h")
 
 
 def main() -> int:

@@ -1,7 +1,8 @@
 """Who includes whom, against layers.txt.
 
 Inside src/ an include is "module/file.h" or "marey/file.h", never relative. What lies
-outside (command, package, examples, benchmarks) sees only <marey/...> and its own folder.
+outside (command, package, examples, benchmarks) sees only <marey/...> and its own folder; a
+collector only marey/collector.h of it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 import lint
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
-FACES = ("cli", "python", "examples", "benchmarks")
+FACES = ("cli", "python", "examples", "benchmarks", "collectors")
 
 
 def layers() -> dict[str, set[str]]:
@@ -70,6 +71,9 @@ def problems_of_faces() -> Iterator[str]:
         for line, target, _ in includes(path):
             if target.split("/")[0] in modules or target.startswith(("..", "src/")):
                 yield f"{lint.name(path)}:{line}: only <marey/…> is seen from here, not '{target}'"
+            if lint.name(path).startswith("collectors/") and target.startswith("marey/") \
+                    and target != "marey/collector.h":
+                yield f"{lint.name(path)}:{line}: a collector sees no '{target}'"
 
 
 def main() -> None:

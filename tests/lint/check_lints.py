@@ -23,6 +23,7 @@ GOOD = {
     "src/base/text.h": '#include "marey/base.h"\n',
     "src/trace/trace.c": '#include "base/text.h"\n/* free() */ int x(void) { return y.free(1); }\n',
     "cli/main.c": '#include "marey/base.h"\n#include "own.h"\n',
+    "collectors/torch/a.cpp": '#include "marey/collector.h"\n#include "own.h"\n',
 }
 LONG_BODY = "int f(void)\n{\n" + "    g();\n" * 61 + "}\n"
 
@@ -33,6 +34,8 @@ FAULTS = (
     ("layers", "src/trace/trace.c", '#include "../base/text.h"\n', "write"),
     ("layers", "src/other/a.c", "int a;\n", "no row"),
     ("layers", "cli/main.c", '#include "base/text.h"\n', "only <marey/…>"),
+    ("layers", "collectors/torch/a.cpp", '#include "base/text.h"\n', "only <marey/…>"),
+    ("layers", "collectors/torch/a.cpp", '#include "marey/base.h"\n', "a collector sees no"),
     ("layers", "include/marey/base.h", '#include "marey/trace.h"\n', "may not include"),
     ("banned", "src/trace/trace.c", "void f(void) { printf(1); }\n", "does not print"),
     ("banned", "src/base/text.c", "void f(void) { free (0); }\n", "struct marey_alloc"),

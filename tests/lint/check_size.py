@@ -16,7 +16,7 @@ LONGEST_FUNCTION = 60
 LONGEST_FILE = 1000
 SOURCES = ("include/**/*.h", "src/**/*.[ch]", "cli/**/*.[ch]", "python/**/*.[ch]", "python/**/*.py",
            "tests/**/*.[ch]", "tests/**/*.py", "tools/*", "benchmarks/*.[ch]*", "benchmarks/*.py",
-           "examples/**/*.[ch]", "examples/**/*.py")
+           "examples/**/*.[ch]", "examples/**/*.py", "collectors/**/*.cpp", "collectors/**/*.h")
 NAME = re.compile(r"(\w+)\s*\([^{}]*\)\s*$")
 
 

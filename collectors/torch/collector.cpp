@@ -1,0 +1,182 @@
+/*
+ * collector.cpp - torch's operators and ranges -> the recorder, by a global RecordFunction hook.
+ *
+ * It is compiled where it runs, against the headers of the torch at hand, by
+ * python/marey/_build.py: another torch has other layouts. It sees ATen/record_function.h and
+ * what that includes, never torch/extension.h, and of Marey only the sink.
+ *
+ * The hook is global, so that it sees every thread: autograd's, a DataLoader's, plain ones of
+ * Python. It never holds the GIL and must not wait for it.
+ */
+#include <ATen/record_function.h>
+#include <torch/version.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+
+#include "marey/collector.h"
+
+#include "inputs.h"
+
+#ifndef MAREY_BUILT_FOR
+#define MAREY_BUILT_FOR "torch " TORCH_VERSION
+#endif
+
+namespace
+{
+
+/* Written under the recorder's lock before a hook is added, which publishes it to the threads
+ * that find the hook: torch's own lock is between. Relaxed, since nothing else depends on it. */
+std::atomic<const marey_sink *> the_sink{nullptr};
+
+marey::TextIds the_texts;
+
+/* Start and end are handed the same object. Objects that live at once are hundreds of bytes
+ * apart, so the lowest bit is free; it keeps the token from being 0, which others use. */
+uint32_t token_of(const at::RecordFunction &fn)
+{
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&fn) >> 4) | 1U;
+}
+
+void begin(const marey_sink *sink, const at::RecordFunction &fn, const uint64_t *inputs,
+           uint32_t n_input_words)
+{
+    marey_op op;
+    op.name = fn.name();
+    op.inputs = inputs;
+    op.sequence = fn.seqNr();
+    op.forward_thread = fn.scope() == at::RecordScope::BACKWARD_FUNCTION ? fn.forwardThreadId()
+                                                                         : fn.threadId();
+    op.n_input_words = n_input_words;
+    op.token = token_of(fn);
+    op.scope = static_cast<uint32_t>(fn.scope());
+    sink->op_begin(&op);
+}
+
+std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction &fn) noexcept
+{
+    begin(the_sink.load(std::memory_order_relaxed), fn, nullptr, 0);
+    return nullptr;
+}
+
+/* The stack of an interpreter may hold more than the arguments; they are the last ones. */
+c10::ArrayRef<const c10::IValue> arguments(const at::RecordFunction &fn)
+{
+    const c10::ArrayRef<const c10::IValue> stack = fn.inputs();
+    const size_t n = fn.num_inputs();
+    return n < stack.size() ? stack.slice(stack.size() - n) : stack;
+}
+
+std::unique_ptr<at::ObserverContext> on_start_with_inputs(const at::RecordFunction &fn) noexcept
+{
+    const marey_sink *const sink = the_sink.load(std::memory_order_relaxed);
+    uint64_t words[MAREY_MAX_INPUT_WORDS];
+    marey::InputWriter writer(sink, &the_texts, words);
+    try {
+        writer.write(arguments(fn));
+    } catch (...) {
+        /* What was written is whole; the rest is not known. */
+    }
+    begin(sink, fn, words, writer.n_words());
+    return nullptr;
+}
+
+void on_end(const at::RecordFunction &fn, at::ObserverContext *unused) noexcept
+{
+    (void)unused;
+    the_sink.load(std::memory_order_relaxed)->op_end(token_of(fn));
+}
+
+/* Of all scopes, or of what the program marks itself if no operator is wanted. */
+at::RecordFunctionCallback make_hook(uint32_t wants)
+{
+    const bool with_inputs = (wants & MAREY_WANT_INPUTS) != 0;
+    at::RecordFunctionCallback hook(with_inputs ? on_start_with_inputs : on_start, on_end);
+    hook.needsInputs(with_inputs);
+    if ((wants & MAREY_WANT_OPS) == 0)
+        hook.scopes({at::RecordScope::USER_SCOPE});
+    return hook;
+}
+
+constexpr uint32_t WANTS_A_HOOK = MAREY_WANT_OPS | MAREY_WANT_RANGES;
+constexpr uint32_t CHANGES_A_HOOK = WANTS_A_HOOK | MAREY_WANT_INPUTS;
+
+/* Under the recorder's lock. */
+at::CallbackHandle the_hook = at::INVALID_CALLBACK_HANDLE;
+uint32_t the_wants = 0;
+
+void remove_hook()
+{
+    if (the_hook != at::INVALID_CALLBACK_HANDLE)
+        at::removeCallback(the_hook);
+    the_hook = at::INVALID_CALLBACK_HANDLE;
+    the_wants = 0;
+}
+
+/* There is no exchange of one hook for another. The old one goes first: operators that begin
+ * in between, a microsecond or so, are not seen; with both in place they would be twice. */
+void set_hook(const marey_sink *sink, uint32_t wants)
+{
+    wants &= CHANGES_A_HOOK;
+    if ((wants & WANTS_A_HOOK) == 0)
+        wants = 0;
+    if (wants == the_wants && sink == the_sink.load(std::memory_order_relaxed))
+        return;
+
+    remove_hook();
+    if (wants == 0)
+        return;
+    if (the_sink.exchange(sink, std::memory_order_relaxed) != sink)
+        the_texts.forget();
+    the_hook = at::addGlobalCallback(make_hook(wants));
+    the_wants = wants;
+}
+
+void say(char *why, size_t why_bytes, const char *text)
+{
+    if (why != nullptr && why_bytes > 0)
+        std::snprintf(why, why_bytes, "%s", text);
+}
+
+/* That it was loaded at all means that torch's libraries are there; that they are the ones
+ * which it was built for is compared before loading, by its name. */
+int probe(char *why, size_t why_bytes)
+{
+    say(why, why_bytes, "");
+    return 0;
+}
+
+int update(const marey_sink *sink, uint32_t wants, char *why, size_t why_bytes)
+{
+    try {
+        if (wants != 0 &&
+            (sink == nullptr || sink->version != MAREY_SINK_VERSION || sink->size < sizeof *sink)) {
+            say(why, why_bytes,
+                "the recorder is of another version than the torch collector, build it anew with "
+                "'marey doctor --build'");
+            return -1;
+        }
+        set_hook(sink, wants);
+        return 0;
+    } catch (const std::exception &error) {
+        say(why, why_bytes, error.what());
+    } catch (...) {
+        say(why, why_bytes, "torch threw something that is no exception of the standard library");
+    }
+    return -1;
+}
+
+const marey_collector self = {MAREY_SINK_VERSION, sizeof self, "torch",
+                              MAREY_BUILT_FOR,    probe,       update};
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const marey_collector *marey_collector(void);
+
+const struct marey_collector *marey_collector(void)
+{
+    return &self;
+}

@@ -1,0 +1,283 @@
+/*
+ * inputs.h - from the arguments of an operator to the words of marey/collector.h.
+ *
+ * Works on borrowed values only: no reference count changes, no allocation, and nothing that
+ * may end in Python. So sizes that only a tensor's own code could tell are not asked for:
+ * nested and symbolic ones, as torch's profiler does too, and those of functional wrappers.
+ */
+#ifndef MAREY_TORCH_INPUTS_H
+#define MAREY_TORCH_INPUTS_H
+
+#include <ATen/core/ivalue.h>
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/ScalarType.h>
+#include <c10/core/TensorImpl.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "marey/collector.h"
+
+namespace marey
+{
+
+/* Ids of texts, asked from the sink at first sight of each. A value is written by whichever
+ * thread comes first, and is the same whoever writes it, so relaxed is enough. */
+class TextIds
+{
+  public:
+    /* The type of a tensor's elements, by torch's name of it. */
+    uint32_t of_dtype(const marey_sink *sink, caffe2::TypeMeta dtype)
+    {
+        if (!dtype.isScalarType())
+            return sink->text(dtype.name().data(), dtype.name().size());
+        std::atomic<uint32_t> &kept = dtypes_[static_cast<size_t>(dtype.toScalarType())];
+        const uint32_t id = kept.load(std::memory_order_relaxed);
+        return id != 0 ? id : ask(sink, kept, dtype.name().data(), dtype.name().size());
+    }
+
+    enum Other { COMPLEX, SYM_INT, SYM_FLOAT, SYM_BOOL, DEVICE, GENERATOR, OBJECT, N_OTHERS };
+
+    uint32_t of_other(const marey_sink *sink, Other which)
+    {
+        static const char *const names[N_OTHERS] = {
+            "ComplexDouble", "SymInt", "SymFloat", "SymBool", "Device", "Generator", "Object"};
+        const uint32_t id = others_[which].load(std::memory_order_relaxed);
+        return id != 0 ? id : ask(sink, others_[which], names[which], std::strlen(names[which]));
+    }
+
+    /* Another sink has other ids. */
+    void forget()
+    {
+        for (auto &id : dtypes_)
+            id.store(0, std::memory_order_relaxed);
+        for (auto &id : others_)
+            id.store(0, std::memory_order_relaxed);
+    }
+
+  private:
+    static uint32_t ask(const marey_sink *sink, std::atomic<uint32_t> &kept, const char *ptr,
+                        size_t len)
+    {
+        const uint32_t id = sink->text(ptr, len);
+        kept.store(id, std::memory_order_relaxed);
+        return id;
+    }
+
+    /* 0: not asked yet. */
+    std::atomic<uint32_t> dtypes_[static_cast<size_t>(c10::ScalarType::NumOptions)] = {};
+    std::atomic<uint32_t> others_[N_OTHERS] = {};
+};
+
+/* Writes inputs, one after the other, each whole or not at all. */
+class InputWriter
+{
+  public:
+    InputWriter(const marey_sink *sink, TextIds *texts, uint64_t *words)
+        : sink_(sink), texts_(texts), begin_(words), at_(words), end_(words)
+    {
+    }
+
+    void write(c10::ArrayRef<const c10::IValue> values)
+    {
+        size_t n_after = values.size();
+        for (const c10::IValue &value : values) {
+            n_after--;
+            /* A long list leaves room for what comes after it. */
+            const size_t room = n_after * WORDS_LEFT_TO_AN_INPUT;
+            end_ = begin_ + (value.isList() && room < MAREY_MAX_INPUT_WORDS
+                                 ? MAREY_MAX_INPUT_WORDS - room
+                                 : MAREY_MAX_INPUT_WORDS);
+            if (!put(value))
+                break;
+        }
+    }
+
+    uint32_t n_words() const
+    {
+        return static_cast<uint32_t>(at_ - begin_);
+    }
+
+  private:
+    /* A tensor of four dimensions with strides. */
+    static constexpr size_t WORDS_LEFT_TO_AN_INPUT = 9;
+
+    bool has_room(size_t n_words) const
+    {
+        return at_ + n_words <= end_;
+    }
+
+    bool put_head(unsigned type, size_t n_dims = 0, size_t n_items = 0, uint32_t text_id = 0)
+    {
+        if (!has_room(1))
+            return false;
+        *at_++ = MAREY_INPUT_HEAD(type, n_dims, n_items, text_id);
+        return true;
+    }
+
+    bool put_word(unsigned type, uint64_t word)
+    {
+        if (!has_room(2))
+            return false;
+        put_head(type);
+        *at_++ = word;
+        return true;
+    }
+
+    bool put_other(TextIds::Other which)
+    {
+        return put_head(MAREY_INPUT_OTHER, 0, 0, texts_->of_other(sink_, which));
+    }
+
+    /* Sizes and strides are read where they are kept in the tensor, else by a virtual function
+     * that is C++. The ones of a Python subclass would be a call into Python: for those what
+     * the tensor itself keeps is taken. May throw. */
+    bool put_tensor(const c10::TensorImpl &tensor, bool with_strides)
+    {
+        constexpr c10::DispatchKeySet unknown_keys(
+            {c10::DispatchKey::NestedTensor, c10::DispatchKey::Functionalize});
+        constexpr c10::DispatchKeySet sparse_keys =
+            c10::sparse_ks | c10::sparse_csr_ks | c10::mkldnn_ks;
+        const c10::DispatchKeySet keys = tensor.key_set();
+        if (tensor.has_symbolic_sizes_strides() || keys.has_any(unknown_keys))
+            return put_head(MAREY_INPUT_UNDEFINED);
+
+        const bool is_python = tensor.is_python_dispatch();
+        const c10::IntArrayRef sizes = is_python ? tensor.sizes_default() : tensor.sizes();
+        c10::IntArrayRef strides;
+        const bool is_strided = with_strides && !keys.has_any(sparse_keys);
+        if (is_strided)
+            strides = is_python ? tensor.strides_default() : tensor.strides();
+
+        const size_t n_dims = sizes.size();
+        if (n_dims > UINT8_MAX || !has_room(1 + (is_strided ? 2 : 1) * n_dims))
+            return false;
+        put_head(MAREY_INPUT_TENSOR | (is_strided ? MAREY_INPUT_STRIDES : 0), n_dims, 0,
+                 texts_->of_dtype(sink_, tensor.dtype()));
+        for (const int64_t size : sizes)
+            *at_++ = static_cast<uint64_t>(size);
+        for (const int64_t stride : strides)
+            *at_++ = static_cast<uint64_t>(stride);
+        return true;
+    }
+
+    /* What throws is shown as a tensor of which nothing is known. */
+    bool put_tensor_safely(const c10::IValue &value, bool with_strides)
+    {
+        const at::Tensor &tensor = value.toTensor();
+        if (!tensor.defined())
+            return put_head(MAREY_INPUT_UNDEFINED);
+        uint64_t *const before = at_;
+        try {
+            return put_tensor(*tensor.unsafeGetTensorImpl(), with_strides);
+        } catch (...) {
+            at_ = before;
+            return put_head(MAREY_INPUT_UNDEFINED);
+        }
+    }
+
+    /* As torch tells lists apart: by the type of the elements, but for scalars and for the
+     * empty list of anything else. */
+    static unsigned type_of_list(const c10::IValue &list, c10::ArrayRef<c10::IValue> items)
+    {
+        if (!items.empty() && items[0].isScalar())
+            return MAREY_INPUT_SCALAR_LIST;
+        if (list.isTensorList())
+            return MAREY_INPUT_TENSOR_LIST;
+        return items.empty() ? MAREY_INPUT_SCALAR_LIST : MAREY_INPUT_GENERIC_LIST;
+    }
+
+    bool put_items(c10::ArrayRef<c10::IValue> items, bool with_strides)
+    {
+        for (const c10::IValue &item : items)
+            if (!put_one(item, with_strides))
+                return false;
+        return true;
+    }
+
+    bool put_list(const c10::IValue &list)
+    {
+        const c10::ArrayRef<c10::IValue> items = list.toListRef();
+        const unsigned type = type_of_list(list, items);
+        const size_t n_items = items.size() < UINT16_MAX ? items.size() : UINT16_MAX;
+        uint64_t *const before = at_;
+
+        /* An item is one word or more. Without strides a list may yet fit. */
+        if (items.size() < MAREY_MAX_INPUT_WORDS)
+            for (const bool with_strides : {true, false}) {
+                if (put_head(type, 0, n_items) && put_items(items, with_strides))
+                    return true;
+                at_ = before;
+            }
+        end_ = begin_ + MAREY_MAX_INPUT_WORDS;
+        return put_head(type | MAREY_INPUT_CUT, 0, n_items);
+    }
+
+    /* Lists in lists are cut. */
+    bool put_one(const c10::IValue &value, bool with_strides)
+    {
+        if (value.isTensor())
+            return put_tensor_safely(value, with_strides);
+        if (value.isInt())
+            return put_word(MAREY_INPUT_INT, static_cast<uint64_t>(value.toInt()));
+        if (value.isNone())
+            return put_head(MAREY_INPUT_NONE);
+        if (value.isBool())
+            return put_word(MAREY_INPUT_BOOL, value.toBool() ? 1 : 0);
+        if (value.isDouble()) {
+            const double number = value.toDouble();
+            uint64_t bits = 0;
+            std::memcpy(&bits, &number, sizeof bits);
+            return put_word(MAREY_INPUT_DOUBLE, bits);
+        }
+        if (value.isList())
+            return put_cut_list(value);
+        return put_rare(value);
+    }
+
+    bool put_cut_list(const c10::IValue &list)
+    {
+        const c10::ArrayRef<c10::IValue> items = list.toListRef();
+        const unsigned is_cut = items.empty() ? 0 : MAREY_INPUT_CUT;
+        return put_head(type_of_list(list, items) | is_cut, 0,
+                        items.size() < UINT16_MAX ? items.size() : UINT16_MAX);
+    }
+
+    bool put_rare(const c10::IValue &value)
+    {
+        if (value.isString())
+            return put_head(MAREY_INPUT_STRING);
+        if (value.isDevice())
+            return put_other(TextIds::DEVICE);
+        if (value.isComplexDouble())
+            return put_other(TextIds::COMPLEX);
+        if (value.isSymInt())
+            return put_other(TextIds::SYM_INT);
+        if (value.isSymFloat())
+            return put_other(TextIds::SYM_FLOAT);
+        if (value.isSymBool())
+            return put_other(TextIds::SYM_BOOL);
+        if (value.isGenerator())
+            return put_other(TextIds::GENERATOR);
+        if (value.isObject())
+            return put_other(TextIds::OBJECT);
+        return put_head(MAREY_INPUT_OTHER);
+    }
+
+    bool put(const c10::IValue &value)
+    {
+        return value.isList() ? put_list(value) : put_one(value, true);
+    }
+
+    const marey_sink *sink_;
+    TextIds *texts_;
+    uint64_t *begin_;
+    uint64_t *at_;
+    uint64_t *end_; /* of the room for the present input */
+};
+
+} // namespace marey
+
+#endif
