@@ -30,6 +30,8 @@ class Example:
 
 EXAMPLES = (
     Example("report.c", str(TRACE), "aten::"),
+    Example("train_mlp.c", "trace.json.gz", "backward 2", any_of=("blas", "openblas", "cblas"),
+            libraries=("-pthread", "-lm")),
 )
 
 
