@@ -61,20 +61,21 @@ static void inputs_that_are_scalars_are_spelled_out(void **state)
     (void)state;
     const uint64_t word[] = {
         HEAD(MAREY_INPUT_INT, 0, 0, 0),    (uint64_t)-7,
-        HEAD(MAREY_INPUT_DOUBLE, 0, 0, 0), bits_of(1),
+        HEAD(MAREY_INPUT_DOUBLE, 0, 0, 0), bits_of(1e10),
         HEAD(MAREY_INPUT_DOUBLE, 0, 0, 0), bits_of(0.1),
         HEAD(MAREY_INPUT_DOUBLE, 0, 0, 0), bits_of(-1.0 / 0.0),
         HEAD(MAREY_INPUT_BOOL, 0, 0, 0),   1,
         HEAD(MAREY_INPUT_BOOL, 0, 0, 0),   0,
     };
 
-    expect_json(word, sizeof word / sizeof word[0],
-                ", \"Input Dims\": [[], [], [], [], [], []]"
-                ", \"Input Strides\": [[], [], [], [], [], []]"
-                ", \"Input type\": [\"Scalar\", \"Scalar\", \"Scalar\", \"Scalar\", \"Scalar\", "
-                "\"Scalar\"]"
-                ", \"Concrete Inputs\": [\"-7\", \"1.\", \"0.10000000000000001\", \"-inf\", "
-                "\"True\", \"False\"]");
+    expect_json(
+        word, sizeof word / sizeof word[0],
+        ", \"Input Dims\": [[], [], [], [], [], []]"
+        ", \"Input Strides\": [[], [], [], [], [], []]"
+        ", \"Input type\": [\"Scalar\", \"Scalar\", \"Scalar\", \"Scalar\", \"Scalar\", "
+        "\"Scalar\"]"
+        ", \"Concrete Inputs\": [\"-7\", \"10000000000.\", \"0.10000000000000001\", \"-inf\", "
+        "\"True\", \"False\"]");
 }
 
 static void inputs_that_are_lists_nest(void **state)

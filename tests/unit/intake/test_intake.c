@@ -216,6 +216,8 @@ static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
     const struct marey_op forward = {.name = "aten::mm", .sequence = 8, .forward_thread = 4};
     const struct marey_op backward = {
         .name = "MmBackward0", .sequence = 8, .forward_thread = 4, .scope = MAREY_SCOPE_BACKWARD};
+    const struct marey_op evaluation = {.name = "autograd::engine::evaluate_function: MmBackward0",
+                                        .sequence = -1};
     const struct marey_op alone = {.name = "aten::relu", .sequence = 9, .forward_thread = 4};
     struct marey_session *session = start(MAREY_WANT_OPS);
     sink->op_begin(&forward);
@@ -224,7 +226,9 @@ static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
     sink->op_end(0);
     sink->op_begin(&alone);
     sink->op_end(0);
+    sink->op_begin(&evaluation);
     sink->op_begin(&backward);
+    sink->op_end(0);
     sink->op_end(0);
     struct marey_trace *trace = finish(session);
     struct marey_error err = {0};
@@ -240,6 +244,8 @@ static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
     EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_FORWARD_THREAD)[mm], 0);
     EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_FORWARD_THREAD)[node], 4);
     EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_SEQUENCE)[node], 8);
+    EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_SEQUENCE)[parent_of(trace, node)], 8);
+    EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_FORWARD_THREAD)[parent_of(trace, node)], 4);
     const int64_t *ids = marey_trace_arg_ints(trace, MAREY_ARG_EXTERNAL_ID);
     EXPECT_TRUE(ids[mm] > 0 && ids[node] > ids[mm]);
 
