@@ -11,7 +11,8 @@
 #include "command.h"
 
 /* Loads files, folders (all trace files in there) and "-" (standard input) into
- * one trace, one source each. Failures are told on standard error.
+ * one trace, one source each. Failures are told on standard error, and which files
+ * of a folder are no traces and passed over.
  * \owns gives *trace, freed by marey_trace_free */
 enum cli_exit input_load(size_t n_operands, char **operands, struct marey_trace **trace);
 

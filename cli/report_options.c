@@ -115,7 +115,8 @@ static bool parse_compat(const struct command *command, const char *value, void 
     }
     report->as_torch = true;
     if (value[len] == '=' && !read_version(value + len + 1, &report->torch_version)) {
-        usage_error(command, "cannot read the torch version '%s', write it as 2.13",
+        usage_error(command,
+                    "cannot read the torch version '%s', write it as 2.13; 2.4 is the oldest",
                     value + len + 1);
         return false;
     }
@@ -261,7 +262,8 @@ const struct option report_options[] = {
      .offset = FIELD(columns),
      .names = marey_table_columns,
      .help = "columns by name, separated by commas, or all. Default: those that fit 120 columns, "
-             "in csv and json all. Names:"},
+             "in csv and json all. The names in csv and json (self_ns, self_percent) are taken "
+             "too. Names:"},
     {.name = "layout",
      .argument = "LAYOUT",
      .type = OPTION_CHOICE,
@@ -274,7 +276,7 @@ const struct option report_options[] = {
      .type = OPTION_PARSED,
      .parse = parse_compat,
      .help = "print the table that torch.profiler itself prints, byte for byte, with its own "
-             "definitions. VERSION, such as 2.13, tells which torch wrote the file. "
+             "definitions. VERSION, 2.4 or later, tells which torch wrote the file. "
              "Default: 2.13 if the head of the file has host_name, else 2.11"},
     {.name = "profiled",
      .argument = "WHAT",

@@ -71,10 +71,7 @@ def prefix(session: Session) -> Counts:
         {root}/bin/marey report {trace} | grep -q aten::
         test -s {root}/share/man/man1/marey.1
         export PKG_CONFIG_PATH={root}/lib/pkgconfig LD_LIBRARY_PATH={root}/lib
-        for source in {ROOT}/examples/c/*.c; do
-            cc -std=c17 -Wall -Werror "$source" -o {BUILD}/prefix/example $(pkg-config --cflags --libs marey)
-            {BUILD}/prefix/example {trace} | grep -q aten::
-        done"""
+        python {ROOT}/tools/check_examples.py $(pkg-config --cflags --libs marey)"""
     return session.check("an installed prefix", "bash", "-c", script)
 
 

@@ -48,7 +48,8 @@ void begin(const marey_sink *sink, const at::RecordFunction &fn, const uint64_t 
     op.name = fn.name();
     op.inputs = inputs;
     op.sequence = fn.seqNr();
-    op.forward_thread = fn.forwardThreadId();
+    op.forward_thread =
+        fn.scope() == at::RecordScope::BACKWARD_FUNCTION ? fn.forwardThreadId() : fn.threadId();
     op.n_input_words = n_input_words;
     op.token = token_of(fn);
     op.scope = static_cast<uint32_t>(fn.scope());

@@ -5,9 +5,9 @@
  * shared object of its own, compiled where it runs. It links nothing of Marey: it exports
  * one function that describes it, and is handed a table of functions, the sink.
  *
- *     static int update(const struct marey_sink *sink, uint32_t wants, char *why, size_t why_bytes);
- *     static const struct marey_collector self = {MAREY_SINK_VERSION, sizeof self, "torch", ..., update};
- *     const struct marey_collector *marey_collector(void) { return &self; }
+ *     static int update(const struct marey_sink *sink, uint32_t wants, char *why, size_t
+ * why_bytes); static const struct marey_collector self = {MAREY_SINK_VERSION, sizeof self, "torch",
+ * ..., update}; const struct marey_collector *marey_collector(void) { return &self; }
  *
  * Life: a collector stays loaded until the process ends, since a framework may call a hook
  * once more after it was removed. `update` is called under the recorder's lock whenever the
@@ -97,8 +97,8 @@ enum marey_input_type {
  * same, nor mean the same the next time. */
 struct marey_op {
     const char *name;
-    const uint64_t *inputs; /* [n_input_words], NULL where not recorded */
-    int64_t sequence;       /* autograd's sequence number, negative: none */
+    const uint64_t *inputs;  /* [n_input_words], NULL where not recorded */
+    int64_t sequence;        /* autograd's sequence number, negative: none */
     uint64_t forward_thread; /* of a backward node the thread of its forward operator, of others
                                 this thread; both as torch numbers them */
     uint32_t n_input_words;

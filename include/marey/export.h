@@ -62,8 +62,8 @@ struct marey_table_options {
     const char *sort;    /* torch's sort_by, or a column's name; NULL: the default order.
                             Numbers go down, texts up; "+key" goes up, "-key" down */
     int64_t limit;       /* rows of a block; 0: 40 in text, all in csv and json; -1: all */
-    const char *columns; /* names separated by commas, "all"; NULL: those that fit 120,
-                            in csv and json all */
+    const char *columns; /* names separated by commas, those of csv and json (self_ns) too,
+                            or "all"; NULL: those that fit 120, in csv and json all */
     const char *header;  /* a line above the table; NULL: none */
     enum marey_time_unit time_unit;
     uint32_t name_width;
@@ -126,7 +126,10 @@ struct marey_chrome_options {
 
 /* Writes Chrome JSON in Kineto's schema; gzip if path ends in ".gz". options may be NULL.
  * Reading it again gives the same trace. Records that the model does not hold (unknown
- * phases, ends without a begin) are counted in the head's member "mareyLeftOut".
+ * phases, ends without a begin) are counted in the head's member "mareyLeftOut". What is
+ * written is JSON also where the file was not: NaN and infinities in args become null, other
+ * scalars that JSON does not have (000, .5) strings, counted in the member "mareyMended"
+ * behind the records.
  * \fails MAREY_UNSUPPORTED for a trace of several sources (the format holds one),
  *        MAREY_IO (nothing is left behind, an old file is as it was), MAREY_NOMEM,
  *        what decoding args fails with */

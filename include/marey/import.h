@@ -34,14 +34,15 @@ struct marey_import_options {
 
 /* Reads one file. "-" is standard input (kept in a temporary file).
  * \owns gives *trace, freed by marey_trace_free
- * \fails MAREY_IO, MAREY_FORMAT (not a trace, or damaged; err says where),
+ * \fails MAREY_IO, MAREY_FORMAT (no trace: err->offset_bytes is 0; or damaged: err says where),
  *        MAREY_LIMIT, MAREY_NOMEM; *trace is untouched then */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_import_file(const char *path, const struct marey_import_options *options,
                   struct marey_trace **trace, struct marey_error *err);
 
 /* Reads several files into one trace, one source each (the ranks of a job).
- * \shape paths[n], n >= 1 */
+ * \shape paths[n], n >= 1
+ * \fails as marey_import_file, and MAREY_INVALID for a file that is named twice */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_import_files(const char *const *paths, size_t n, const struct marey_import_options *options,
                    struct marey_trace **trace, struct marey_error *err);

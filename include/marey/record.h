@@ -87,7 +87,8 @@ static inline void marey_range_leave_(const char *unused)
 #define MAREY_RANGE(text)                                                                          \
     static struct marey_site MAREY_RANGE_NAME_(marey_site_, __LINE__) = MAREY_SITE(text);          \
     __attribute__((cleanup(marey_range_leave_), unused)) const char MAREY_RANGE_NAME_(             \
-        marey_range_, __LINE__) = (marey_range_begin(&MAREY_RANGE_NAME_(marey_site_, __LINE__)), 0)
+        marey_range_, __LINE__) =                                                                  \
+        (marey_range_begin(&MAREY_RANGE_NAME_(marey_site_, __LINE__)), 0)
 #endif
 
 /* ---- sessions ------------------------------------------------------------- */
@@ -100,7 +101,7 @@ enum marey_clock {
 /* All zero means the defaults. */
 struct marey_session_options {
     size_t size;
-    uint32_t wants;        /* bits of enum marey_want; 0: MAREY_WANT_RANGES */
+    uint32_t wants;         /* bits of enum marey_want; 0: MAREY_WANT_RANGES */
     enum marey_clock clock; /* the first session of a process chooses for all */
     uint64_t pool_bytes;    /* bound of the recorder's memory; 0: the smaller of 1 GiB and an
                                eighth of the machine's memory. The largest of overlapping
@@ -128,22 +129,23 @@ MAREY_API void marey_session_free(struct marey_session *session);
 
 /* A member of the trace's head: a key and JSON text, both copied. The last one of a key counts.
  * \fails MAREY_NOMEM; MAREY_INVALID: json is not one JSON value */
-MAREY_API MAREY_MUST_CHECK enum marey_status
-marey_session_add_meta(struct marey_session *session, struct marey_str key, struct marey_str json,
-                       struct marey_error *err);
+MAREY_API MAREY_MUST_CHECK enum marey_status marey_session_add_meta(struct marey_session *session,
+                                                                    struct marey_str key,
+                                                                    struct marey_str json,
+                                                                    struct marey_error *err);
 
 /* What a session came to so far. */
 struct marey_session_stats {
-    uint64_t n_records;      /* begins, ends, marks, counters in the session's time */
-    uint64_t n_lost;         /* records for which there was no room, or that met a guard */
-    uint64_t held_bytes;     /* of memory that holds the session's records */
-    uint64_t pool_bytes;     /* the bound */
-    int64_t start_ns;        /* since the Unix epoch */
-    int64_t stop_ns;         /* MAREY_UNKNOWN while it runs */
-    int64_t first_lost_ns;   /* from here on not all was recorded; MAREY_UNKNOWN: all was */
-    int64_t clock_error_ns;  /* bound of the error of a time against the system's clock */
-    uint32_t n_threads;      /* that recorded */
-    bool is_tsc;             /* the time stamp counter, else CLOCK_MONOTONIC */
+    uint64_t n_records;     /* begins, ends, marks, counters in the session's time */
+    uint64_t n_lost;        /* records for which there was no room, or that met a guard */
+    uint64_t held_bytes;    /* of memory that holds the session's records */
+    uint64_t pool_bytes;    /* the bound */
+    int64_t start_ns;       /* since the Unix epoch */
+    int64_t stop_ns;        /* MAREY_UNKNOWN while it runs */
+    int64_t first_lost_ns;  /* from here on not all was recorded; MAREY_UNKNOWN: all was */
+    int64_t clock_error_ns; /* bound of the error of a time against the system's clock */
+    uint32_t n_threads;     /* that recorded */
+    bool is_tsc;            /* the time stamp counter, else CLOCK_MONOTONIC */
 };
 
 /* \threads also while the session runs */

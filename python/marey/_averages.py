@@ -33,14 +33,28 @@ def width_of(width: Width) -> int:
     """A width as the core takes it: 0 is the default."""
     if width is ...:
         return 0
-    return UNLIMITED if width is None or width == 0 else width
+    return UNLIMITED if width == 0 else torch_width_of(width)
+
+
+def torch_width_of(width: int | None) -> int:
+    """The same where 0 is a width."""
+    if width is not None and width < 0:
+        raise ValueError(f"no width '{width}': give 0 or more, or None for no limit")
+    return UNLIMITED if width is None else width
 
 
 def limit_of(row_limit: int | None) -> int:
     """A number of rows as the core takes it: 0 is the default."""
-    if row_limit == 0:
-        raise ValueError("no row limit '0': give a number of rows, or -1 for all")
+    if row_limit is not None and (row_limit == 0 or row_limit < -1):
+        raise ValueError(f"no row limit '{row_limit}': give a number of rows, or -1 for all")
     return 0 if row_limit is None else row_limit
+
+
+def depth_of(group_by_stack_n: int) -> int:
+    """How many entries of a stack are part of the key."""
+    if group_by_stack_n < 0:
+        raise ValueError(f"no depth of stacks '{group_by_stack_n}': give 0 or more")
+    return group_by_stack_n
 
 
 class Grouping(NamedTuple):

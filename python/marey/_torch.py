@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from marey import _core
-from marey._averages import TIME_UNITS, UNLIMITED
+from marey._averages import TIME_UNITS, depth_of, torch_width_of
 from marey._events import Event, parse_json
 from marey._torch_records import (
     AverageRecord,
@@ -261,9 +261,9 @@ class _TableList(Sequence[_Item]):
         return self._core.table(
             sort_by=sort_by,
             row_limit=row_limit,
-            src_width=_width(max_src_column_width),
-            name_width=_width(max_name_column_width),
-            shapes_width=_width(max_shapes_column_width),
+            src_width=torch_width_of(max_src_column_width),
+            name_width=torch_width_of(max_name_column_width),
+            shapes_width=torch_width_of(max_shapes_column_width),
             header=header,
             top_level=top_level_events_only,
             time_unit=unit,
@@ -271,10 +271,6 @@ class _TableList(Sequence[_Item]):
 
     def __str__(self) -> str:
         return self.table()
-
-
-def _width(width: int | None) -> int:
-    return UNLIMITED if width is None else width
 
 
 class EventList(_TableList[FunctionEvent]):
@@ -334,7 +330,7 @@ class TorchAverages(_TableList[FunctionEventAvg]):
     def __init__(self, view: TorchView, by_shape: bool, by_stack: int, by_overload: bool) -> None:
         self._view = view
         self._core = view._core.averages(
-            by_shape=by_shape, by_stack=by_stack, by_overload=by_overload
+            by_shape=by_shape, by_stack=depth_of(by_stack), by_overload=by_overload
         )
         self._rows = [FunctionEventAvg(view, AverageRecord(*row)) for row in self._core.rows()]
 

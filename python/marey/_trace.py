@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+import warnings
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, overload
 
 from marey import _core
-from marey._averages import Averages, Grouping
+from marey._averages import Averages, Grouping, depth_of
 from marey._events import NONE, UNKNOWN, AsyncSpan, Event, Events, Track, TrackRecord, parse_json
 from marey._torch import TorchView
 
@@ -34,8 +35,8 @@ LEDGER_MAPS = ("quarantined", "repaired", "findings", "info")
 def load(source: Path | Buffer | IO[bytes] | IO[str] | Iterable[Path]) -> Trace:
     """Read a trace.
 
-    source: a file (.json or .json.gz), a folder (its trace files, one for each rank), a
-    list of files, bytes in memory, or an object with ``read()``.
+    source: a file (.json or .json.gz), a folder (its trace files, one for each rank; what is
+    no trace is passed over with a warning), a list of files, bytes in memory, or an object with ``read()``.
 
     Raises FormatError for what is no trace, OSError for what cannot be read.
     """
@@ -67,11 +68,42 @@ def _read_all(file: Any) -> bytes:
 
 def _load_paths(paths: Iterable[Path]) -> Trace:
     files: list[bytes] = []
+    found: set[bytes] = set()
     for path in paths:
-        files.extend(os.fsencode(file) for file in _files_of(path))
+        names = [os.fsencode(file) for file in _files_of(path)]
+        files.extend(names)
+        if names != [os.fsencode(path)]:
+            found.update(names)
     if not files:
         raise ValueError("cannot load an empty list of paths")
-    return Trace(_core.import_paths(tuple(files)))
+    try:
+        return Trace(_core.import_paths(tuple(files)))
+    except _core.FormatError as error:
+        left = _without_no_traces(files, found) if found and _is_no_trace(error) else []
+        if not left or left == files:
+            raise
+    return Trace(_core.import_paths(tuple(left)))
+
+
+def _is_no_trace(error: _core.FormatError) -> bool:
+    """Not even a damaged one."""
+    return error.offset == 0
+
+
+def _without_no_traces(files: list[bytes], found: set[bytes]) -> list[bytes]:
+    """A file in a folder may be anything: what is no trace is passed over, with a warning. A
+    damaged trace is not, since the others would be taken for the whole job."""
+    left: list[bytes] = []
+    for file in files:
+        try:
+            if file in found:
+                _core.import_paths((file,))
+        except _core.FormatError as error:
+            if _is_no_trace(error):
+                warnings.warn(f"passed over: {error}", stacklevel=4)
+                continue
+        left.append(file)
+    return left
 
 
 def _files_of(path: Path) -> list[str]:
@@ -375,7 +407,7 @@ class Trace:
         """Averages by name, and by what else is asked for."""
         grouping = Grouping(
             group_by_input_shape,
-            group_by_stack_n,
+            depth_of(group_by_stack_n),
             group_by_overload_name,
             include_python_functions,
             top_level_events_only,
@@ -411,7 +443,12 @@ class Trace:
         The file appears complete or not at all; an existing one is kept unless overwrite
         is true.
         """
-        self._core.export_chrome(os.fspath(path), overwrite, False, 0)
+        name = os.fspath(path)
+        if not overwrite and os.path.isfile(name):
+            raise FileExistsError(
+                errno.EEXIST, "it exists, pass overwrite=True or choose another name", name
+            )
+        self._core.export_chrome(name, overwrite, False, 0)
 
     def __repr__(self) -> str:
         sources = self.sources
@@ -431,7 +468,14 @@ def _torch_version(version: str | None) -> int:
     """"2.13.0+cpu" is 213, None is 0: to be taken from the file."""
     if version is None:
         return 0
-    match = re.match(r"(\d+)\.(\d+)", version)
+    if not isinstance(version, str):
+        raise TypeError(
+            f"cannot read the torch version {version!r}, a {type(version).__name__}:"
+            " write it as text, '2.13'"
+        )
+    match = re.fullmatch(r"([1-9])\.(\d\d?)(?:[.+a].*)?", version)
     if match is None:
-        raise ValueError(f"no version of torch: '{version}', write it as '2.13'")
+        raise ValueError(
+            f"cannot read the torch version '{version}', write it as '2.13'; '2.4' is the oldest"
+        )
     return int(match[1]) * 100 + int(match[2])

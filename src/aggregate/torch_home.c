@@ -19,6 +19,7 @@ struct node {
     uint32_t slice; /* MAREY_NONE for a row */
     uint32_t row;   /* MAREY_NONE for a slice that is no row */
     uint32_t parent;
+    uint32_t home_slice; /* its own, else that of its parent; once it has begun */
     bool is_finished;
 };
 
@@ -150,10 +151,7 @@ static void note_home(struct replay *replay, const struct node *node)
     struct marey_torch_row *row = &replay->build->rows[node->row];
     if (row->kind == MAREY_KIND_OVERHEAD && node->parent != MAREY_NONE)
         row->id = id_of(replay->build, &replay->node[node->parent]);
-    uint32_t at = node->parent;
-    while (at != MAREY_NONE && replay->node[at].slice == MAREY_NONE)
-        at = replay->node[at].parent;
-    row->home_slice = at == MAREY_NONE ? MAREY_NONE : replay->node[at].slice;
+    row->home_slice = node->home_slice;
 }
 
 static void begin(struct replay *replay, uint32_t idx)
@@ -162,6 +160,9 @@ static void begin(struct replay *replay, uint32_t idx)
     while (replay->n_heap > 0 && replay->node[replay->heap[0]].end_ns < node->start_ns)
         finish(replay, heap_take(replay));
     node->parent = replay->top;
+    node->home_slice = node->slice;
+    if (node->slice == MAREY_NONE && node->parent != MAREY_NONE)
+        node->home_slice = replay->node[node->parent].home_slice;
     if (node->row != MAREY_NONE)
         note_home(replay, node);
     if (node->end_ns <= node->start_ns)

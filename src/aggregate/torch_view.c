@@ -70,9 +70,9 @@ static enum marey_status check(const struct marey_trace *trace,
                            options->size);
     if (options != NULL && options->version != 0 && options->version < OLDEST_VERSION)
         return marey__fail(err, MAREY_INVALID,
-                           "cannot show torch's view of version '%d': 2.4 (204) is the oldest, "
-                           "2.13 is written 213",
-                           (int)options->version);
+                           "cannot show the view of torch '%d.%d': 2.4 is the oldest whose view "
+                           "is known",
+                           (int)options->version / 100, (int)options->version % 100);
     size_t n = 0;
     (void)marey_trace_sources(trace, &n);
     if (n > 1)

@@ -88,8 +88,8 @@ struct marey_clock_line marey__clock_line(const struct marey_clock_pair *from,
     const int64_t ns = to->monotonic_ns - from->monotonic_ns;
 
     if (to->ticks > from->ticks && ns > 0)
-        line.ns_per_tick = (uint64_t)(((wide)(uint64_t)ns << MAREY_CLOCK_SHIFT) /
-                                      (to->ticks - from->ticks));
+        line.ns_per_tick =
+            (uint64_t)(((wide)(uint64_t)ns << MAREY_CLOCK_SHIFT) / (to->ticks - from->ticks));
     return line;
 }
 
@@ -97,8 +97,7 @@ int64_t marey__clock_line_ns(const struct marey_clock_line *line, uint64_t ticks
 {
     const bool is_before = ticks < line->ticks;
     const uint64_t distance = is_before ? line->ticks - ticks : ticks - line->ticks;
-    const int64_t ns =
-        (int64_t)(((wide)distance * line->ns_per_tick) >> MAREY_CLOCK_SHIFT);
+    const int64_t ns = (int64_t)(((wide)distance * line->ns_per_tick) >> MAREY_CLOCK_SHIFT);
 
     return is_before ? line->epoch_ns - ns : line->epoch_ns + ns;
 }

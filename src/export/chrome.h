@@ -97,6 +97,7 @@ struct marey_chrome {
     char seconds_text[MAREY_PIECE_PAD];
     size_t seconds_len;
 
+    uint64_t n_mended; /* scalars of args that JSON does not have */
     struct marey_textbuf out;
     marey_sink_fn sink; /* NULL: out keeps all */
     void *sink_ctx;
@@ -173,13 +174,14 @@ bool marey__chrome_can_write(const struct marey_quarantined *quarantined);
 /* Hands `out` on if it holds at least `least` bytes. */
 enum marey_status marey__chrome_flush(struct marey_chrome *chrome, size_t least);
 
-/* chrome_head.c */
+/* chrome_head.c. The tail comes after all records. */
 enum marey_status marey__chrome_head(struct marey_chrome *chrome);
 enum marey_status marey__chrome_tail(struct marey_chrome *chrome);
 
 /* chrome_value.c. Adds JSON text that came from a file. Text that strict readers refuse is
- * mended: numbers that are none become null, raw control characters and wrong escapes are
- * escaped, invalid UTF-8 becomes U+FFFD. All other text stays as it is, byte by byte. */
-void marey__chrome_add_value(struct marey_textbuf *out, struct marey_str json);
+ * mended: NaN and infinities become null, other scalars that JSON does not have strings, raw
+ * control characters and wrong escapes are escaped, invalid UTF-8 becomes U+FFFD. All other
+ * text stays as it is, byte by byte. Returns how many scalars were mended. */
+uint64_t marey__chrome_add_value(struct marey_textbuf *out, struct marey_str json);
 
 #endif

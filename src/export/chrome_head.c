@@ -7,6 +7,7 @@
  *       "traceEvents": [
  *       metadata records, records, flows
  *       ],
+ *       "mareyMended": {"scalars": 3},     only if args had scalars that are no JSON
  *       "traceName": "..."
  *     }
  *
@@ -22,14 +23,14 @@
 /* ---- members ---- */
 
 /* A value that is no JSON becomes a string: it keeps its text, and the file stays whole. */
-static void add_value(struct marey_textbuf *out, struct marey_str text)
+static void add_value(struct marey_chrome *chrome, struct marey_str text)
 {
     struct marey_json json = marey__json(text);
     marey__json_skip(&json);
     if (!json.failed && marey__json_peek(&json) == '\0')
-        marey__chrome_add_value(out, text);
+        chrome->n_mended += marey__chrome_add_value(&chrome->out, text);
     else
-        marey__text_add_json(out, text);
+        marey__text_add_json(&chrome->out, text);
 }
 
 static bool is_last_member(const struct marey_chrome *chrome, const struct marey_meta *meta,
@@ -44,7 +45,7 @@ static void add_member(struct marey_chrome *chrome, const struct marey_meta *met
     marey__text_add_c(&chrome->out, "  ");
     marey__text_add_json(&chrome->out, marey_trace_string(chrome->trace, meta->key_id));
     marey__text_add_c(&chrome->out, ": ");
-    add_value(&chrome->out, marey_trace_string(chrome->trace, meta->json_id));
+    add_value(chrome, marey_trace_string(chrome->trace, meta->json_id));
 }
 
 /* ---- what is left out ---- */
@@ -120,7 +121,7 @@ static void add_meta_record(struct marey_chrome *chrome, const struct marey_meta
     const struct marey_str args = marey_trace_string(chrome->trace, record->args_id);
     if (args.ptr != NULL) {
         marey__text_add_c(out, ",\n    \"args\": ");
-        add_value(out, args);
+        add_value(chrome, args);
     }
     marey__text_add_c(out, "\n  }");
 }
@@ -154,6 +155,11 @@ enum marey_status marey__chrome_tail(struct marey_chrome *chrome)
     size_t n_metas = 0;
     const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n_metas);
     marey__text_add_c(&chrome->out, "\n  ]");
+    if (chrome->n_mended > 0) {
+        marey__text_add_c(&chrome->out, ",\n  \"mareyMended\": {\"scalars\": ");
+        marey__text_add_u64(&chrome->out, chrome->n_mended);
+        marey__text_add_c(&chrome->out, "}");
+    }
     if (n_metas > 0 && is_last_member(chrome, &meta[n_metas - 1], true)) {
         marey__text_add_c(&chrome->out, ",\n");
         add_member(chrome, &meta[n_metas - 1]);

@@ -101,7 +101,7 @@ static void end_record(struct marey_chrome *chrome, char *out, struct marey_str 
         return;
     }
     end_at(chrome, PUT(out, ",\n    \"args\": "));
-    marey__chrome_add_value(&chrome->out, args);
+    chrome->n_mended += marey__chrome_add_value(&chrome->out, args);
     marey__text_add(&chrome->out, "\n  }", 4);
 }
 

@@ -1,52 +1,43 @@
 /*
  * chrome_value.c - JSON text of a file, copied or mended.
  *
- * Almost all args are plain: printable ASCII, no back-slash, no NaN. A vector scan finds
- * those, and they are copied as they are. The rest is walked byte by byte; what is legal
- * stays as it is there too, so mending never changes valid text.
+ * Almost all args are plain: printable ASCII without a back-slash (a vector scan finds
+ * those), and outside strings nothing but structure, numbers and words that JSON has. They
+ * are copied as they are. The rest is walked byte by byte; what is legal stays as it is there
+ * too, so mending never changes valid text.
  *
  * Mended (fixtures F02 to F04, F07): NaN, Infinity and inf with or without sign become null;
- * raw control characters in strings are escaped; a back-slash that begins no escape is
- * doubled; invalid UTF-8 becomes U+FFFD.
+ * other scalars that JSON does not have (000, 0x10, .5) become strings; raw control characters
+ * in strings are escaped; a back-slash that begins no escape is doubled; invalid UTF-8 becomes
+ * U+FFFD.
  */
 #include "export/chrome.h"
 
 #define VECTOR_BYTES 16
-#define WINDOW_BYTES (VECTOR_BYTES + 2)
 
 __extension__ typedef signed char bytes16 __attribute__((vector_size(VECTOR_BYTES)));
 
-/* Nonzero bytes where the text may be invalid: controls and non-ASCII (both below 0x20 as
- * signed numbers), a back-slash, and what the names of no numbers have in common: "nan" and
- * "inf" in any case. Looks at 16 bytes and the two after them. */
+/* Nonzero bytes where strings may be invalid: controls and non-ASCII (both below 0x20 as
+ * signed numbers) and back-slashes. */
 static inline bytes16 odd_bytes(const char *ptr)
 {
-    bytes16 first;
-    bytes16 second;
-    bytes16 third;
-    memcpy(&first, ptr, sizeof first);
-    memcpy(&second, ptr + 1, sizeof second);
-    memcpy(&third, ptr + 2, sizeof third);
-    const bytes16 odd = (first < 0x20) | (first == '\\');
-    first |= 0x20;
-    second |= 0x20;
-    third |= 0x20;
-    return odd | ((first == 'n') & (second == 'a') & (third == 'n')) |
-           ((first == 'i') & (second == 'n') & (third == 'f'));
+    bytes16 bytes;
+    memcpy(&bytes, ptr, sizeof bytes);
+    return (bytes < 0x20) | (bytes == '\\');
 }
 
 /* Short texts, and the last bytes of long ones, are looked at in a copy with spaces after
  * them. */
-static bool is_plain(struct marey_str text)
+static bool has_plain_bytes(struct marey_str text)
 {
     bytes16 found = {0};
     size_t at = 0;
-    for (; at + WINDOW_BYTES <= text.len; at += VECTOR_BYTES)
+    for (; at + VECTOR_BYTES <= text.len; at += VECTOR_BYTES)
         found |= odd_bytes(text.ptr + at);
-    char last[2 * WINDOW_BYTES];
+    char last[VECTOR_BYTES];
     memset(last, ' ', sizeof last);
     memcpy(last, text.ptr + at, text.len - at);
-    found |= odd_bytes(last) | odd_bytes(last + VECTOR_BYTES);
+    found |= odd_bytes(last);
     uint64_t halves[2];
     memcpy(halves, &found, sizeof halves);
     return (halves[0] | halves[1]) == 0;
@@ -70,6 +61,105 @@ static struct marey_str inside(struct marey_str text)
         part.len--;
     return part;
 }
+
+/* ---- scalars ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static const char *skip_digits(const char *at, const char *end)
+{
+    while (at < end && is_digit(*at))
+        at++;
+    return at;
+}
+
+/* Behind the number that JSON has at `at`; NULL if it has none there. */
+static const char *skip_number(const char *at, const char *end)
+{
+    at += at < end && *at == '-';
+    const char *digits = at;
+    at = skip_digits(at, end);
+    if (at == digits || (*digits == '0' && at - digits > 1))
+        return NULL;
+    if (at < end && *at == '.') {
+        digits = at + 1;
+        at = skip_digits(digits, end);
+        if (at == digits)
+            return NULL;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        at += at < end && (*at == '-' || *at == '+');
+        digits = at;
+        at = skip_digits(digits, end);
+        if (at == digits)
+            return NULL;
+    }
+    return at;
+}
+
+static const bool is_structure_of[256] = {
+    [' '] = true, ['\n'] = true, ['\r'] = true, ['\t'] = true, [','] = true,
+    [':'] = true, ['['] = true,  [']'] = true,  ['{'] = true,  ['}'] = true,
+};
+
+static inline bool is_structure(char c)
+{
+    return is_structure_of[(unsigned char)c];
+}
+
+/* Behind the number or word that JSON has at `at`; NULL if it has none there. */
+static const char *skip_scalar(const char *at, const char *end)
+{
+    const size_t left = (size_t)(end - at);
+    if (is_digit(*at) || *at == '-')
+        at = skip_number(at, end);
+    else if (left >= 4 && (memcmp(at, "true", 4) == 0 || memcmp(at, "null", 4) == 0))
+        at += 4;
+    else if (left >= 5 && memcmp(at, "false", 5) == 0)
+        at += 5;
+    else
+        return NULL;
+    return at != NULL && (at == end || is_structure(*at)) ? at : NULL;
+}
+
+/* Behind the integer without superfluous zeros at `at`, most numbers of args; else NULL. */
+static inline const char *skip_integer(const char *at, const char *end)
+{
+    const char *from = at;
+    while (at < end && is_digit(*at))
+        at++;
+    return at > from && (at == end || is_structure(*at)) && (*from != '0' || at == from + 1) ? at
+                                                                                             : NULL;
+}
+
+/* Whether JSON has all scalars of a text whose bytes are plain. */
+static bool has_plain_scalars(struct marey_str text)
+{
+    const char *at = text.ptr;
+    const char *end = text.ptr + text.len;
+    for (;;) {
+        while (at < end && is_structure(*at))
+            at++;
+        if (at == end)
+            return true;
+        const char *from = at;
+        if (*at == '"') {
+            at = memchr(at + 1, '"', (size_t)(end - at - 1));
+            at = at != NULL ? at + 1 : NULL;
+        } else {
+            at = skip_integer(from, end);
+            at = at != NULL ? at : skip_scalar(from, end);
+        }
+        if (at == NULL)
+            return false;
+    }
+}
+
+/* ---- mending ---- */
 
 /* Bytes of the escape that begins at ptr, 0 if JSON has no such escape. */
 static size_t escape_len(const char *ptr, size_t left)
@@ -136,35 +226,42 @@ static bool is_no_number(struct marey_str word)
 }
 
 /* Copies a number or a word; returns the bytes used, at least one. */
-static size_t add_scalar(struct marey_textbuf *out, struct marey_str text)
+static size_t add_scalar(struct marey_textbuf *out, struct marey_str text, uint64_t *n_mended)
 {
     size_t len = 1;
-    while (len < text.len && !is_space(text.ptr[len]) &&
-           memchr("\",:[]{}", text.ptr[len], 7) == NULL)
+    while (len < text.len && !is_structure(text.ptr[len]) && text.ptr[len] != '"')
         len++;
-    if (is_no_number((struct marey_str){text.ptr, len}))
+    const struct marey_str scalar = {text.ptr, len};
+    if (skip_scalar(text.ptr, text.ptr + len) != NULL) {
+        marey__text_add_str(out, scalar);
+        return len;
+    }
+    ++*n_mended;
+    if (is_no_number(scalar))
         marey__text_add_c(out, "null");
     else
-        marey__text_add(out, text.ptr, len);
+        marey__text_add_json(out, scalar);
     return len;
 }
 
-void marey__chrome_add_value(struct marey_textbuf *out, struct marey_str json)
+uint64_t marey__chrome_add_value(struct marey_textbuf *out, struct marey_str json)
 {
-    if (is_plain(inside(json))) {
+    const struct marey_str plain = inside(json);
+    uint64_t n_mended = 0;
+    if (has_plain_bytes(plain) && has_plain_scalars(plain)) {
         marey__text_add_str(out, json);
-        return;
+        return 0;
     }
     for (size_t at = 0; at < json.len;) {
         const struct marey_str rest = {json.ptr + at, json.len - at};
-        const char c = rest.ptr[0];
-        if (c == '"') {
+        if (*rest.ptr == '"') {
             at += add_string(out, rest);
-        } else if (is_space(c) || memchr(",:[]{}", c, 6) != NULL) {
-            marey__text_add_byte(out, c);
+        } else if (is_structure(*rest.ptr)) {
+            marey__text_add_byte(out, *rest.ptr);
             at++;
         } else {
-            at += add_scalar(out, rest);
+            at += add_scalar(out, rest, &n_mended);
         }
     }
+    return n_mended;
 }

@@ -41,7 +41,7 @@ struct marey_table;
 
 struct marey_column {
     const char *name;     /* in --columns and --sort */
-    const char *data_key; /* in CSV and JSON; says the unit */
+    const char *data_key; /* in CSV and JSON, says the unit; the options take it too */
     enum marey_cell_type type;
     enum marey_block whole; /* shares: of which block's sum; host means the row's own block */
     uint32_t (*text_id)(const struct marey_average *row);
@@ -63,7 +63,8 @@ const struct marey_column *marey__column_find(struct marey_str name);
 /* What torch calls a key (sort_by) as a column; also our own names; NULL if unknown. */
 const struct marey_column *marey__column_of_key(struct marey_str key);
 
-/* Adds the (at most three) valid names that are nearest to `name`; with_keys: torch's too. */
+/* Adds the valid names, three at most, that may have been meant by `name`; with_keys: torch's
+ * too. */
 void marey__column_nearest(struct marey_str name, bool with_keys, struct marey_textbuf *out);
 
 struct marey_block_rows {

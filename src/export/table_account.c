@@ -1,6 +1,7 @@
 /*
  * table_account.c - the lines above a table: what is not clean (law 7), what it is about.
  */
+#include "base/json.h"
 #include "export/display.h"
 #include "export/table.h"
 
@@ -94,20 +95,55 @@ static void add_count(struct marey_textbuf *out, uint64_t n, const char *one, co
     marey__text_add_c(out, n == 1 ? one : many);
 }
 
+/* A source without a path was recorded, not read. */
+static void add_sources(const struct marey_table *table, struct marey_textbuf *out)
+{
+    size_t n = 0;
+    const struct marey_source *source = marey_trace_sources(table->trace, &n);
+    const bool is_recorded = n > 0 && marey_trace_string(table->trace, source->path_id).len == 0;
+
+    if (is_recorded)
+        add_count(out, n, " recording", " recordings");
+    else
+        add_count(out, n, " file", " files");
+    if (n == 1 && !source->rank_is_assumed)
+        marey__text_add_format(out, " (rank %lld)", (long long)source->rank);
+}
+
+/* How long a recording was whole, where records were lost; MAREY_UNKNOWN: to its end. */
+static int64_t whole_ns(const struct marey_trace *trace)
+{
+    struct marey_json json = marey__json(marey_trace_meta(trace, "marey"));
+    struct marey_str key;
+    int64_t value = MAREY_UNKNOWN;
+
+    if (!marey__json_enter(&json, '{'))
+        return MAREY_UNKNOWN;
+    while (marey__json_key(&json, &key)) {
+        if (!marey__str_is_c(key, "whole_ns"))
+            marey__json_skip(&json);
+        else if (!marey__json_i64(&json, &value))
+            return MAREY_UNKNOWN;
+    }
+    return json.failed ? MAREY_UNKNOWN : value;
+}
+
 void marey__table_add_title(const struct marey_table *table, struct marey_textbuf *out)
 {
-    size_t n_sources = 0;
-    const struct marey_source *source = marey_trace_sources(table->trace, &n_sources);
     const struct marey_window window = marey__table_window(table);
+    const int64_t whole = whole_ns(table->trace);
 
-    add_count(out, n_sources, " file", " files");
-    if (n_sources == 1 && !source->rank_is_assumed)
-        marey__text_add_format(out, " (rank %lld)", (long long)source->rank);
+    add_sources(table, out);
     marey__text_add_c(out, ": window ");
     if (window.start_ns == MAREY_UNKNOWN)
         marey__text_add_c(out, MAREY_DASH);
     else
         marey__add_time(out, window.end_ns - window.start_ns, table->options.time_unit, false);
+    if (whole != MAREY_UNKNOWN) {
+        marey__text_add_c(out, " of which the first ");
+        marey__add_time(out, whole, table->options.time_unit, false);
+        marey__text_add_c(out, " were recorded whole");
+    }
     marey__text_add_c(out, ", ");
     add_count(out, marey_trace_slices(table->trace).n, " slice", " slices");
     marey__text_add_c(out, " on ");

@@ -295,7 +295,8 @@ static const struct {
 const struct marey_column *marey__column_find(struct marey_str name)
 {
     for (size_t i = 0; i < N_COLUMNS; i++)
-        if (marey__str_is_c(name, marey__columns[i].name))
+        if (marey__str_is_c(name, marey__columns[i].name) ||
+            marey__str_is_c(name, marey__columns[i].data_key))
             return &marey__columns[i];
     return NULL;
 }
@@ -351,6 +352,13 @@ static size_t distance(struct marey_str a, struct marey_str b)
     return row[n];
 }
 
+/* Near enough to have been meant: a third of it is wrong, or it stops early. */
+static bool is_near(struct marey_str wanted, const char *text, size_t far)
+{
+    const bool is_begin = wanted.len > 1 && strncmp(text, wanted.ptr, wanted.len) == 0;
+    return is_begin || far <= wanted.len / 3 + 1;
+}
+
 void marey__column_nearest(struct marey_str name, bool with_keys, struct marey_textbuf *out)
 {
     char buffer[MOST_KEY_BYTES];
@@ -359,20 +367,21 @@ void marey__column_nearest(struct marey_str name, bool with_keys, struct marey_t
     const size_t n = with_keys ? N_COLUMNS + N_TORCH_KEYS : N_COLUMNS;
     for (int rank = 0; rank < 3; rank++) {
         size_t best = SIZE_MAX;
-        size_t best_i = 0;
+        size_t best_i = n;
         for (size_t i = 0; i < n; i++) {
             const char *text =
                 i < N_COLUMNS ? marey__columns[i].name : torch_keys[i - N_COLUMNS].key;
             const size_t far = distance(wanted, marey__str(text));
-            if (!taken[i] && far < best) {
+            if (!taken[i] && far < best && is_near(wanted, text, far)) {
                 best = far;
                 best_i = i;
             }
         }
+        if (best_i == n)
+            return;
         taken[best_i] = true;
-        marey__text_add_c(out, rank == 0 ? "'" : ", '");
-        marey__text_add_c(out, best_i < N_COLUMNS ? marey__columns[best_i].name
+        marey__text_add_format(out, "%s'%s'", rank == 0 ? "" : ", ",
+                               best_i < N_COLUMNS ? marey__columns[best_i].name
                                                   : torch_keys[best_i - N_COLUMNS].key);
-        marey__text_add_byte(out, '\'');
     }
 }

@@ -56,12 +56,15 @@ static enum marey_status fail_with_nearest(const struct marey_table *table, cons
     struct marey_textbuf nearest;
     marey__text_init(&nearest, &table->alloc);
     marey__column_nearest(name, with_keys, &nearest);
+    const char *word = nearest.len == 0                                ? ""
+                       : memchr(nearest.ptr, ',', nearest.len) != NULL ? ", nearest are "
+                                                                       : ", nearest is ";
     const enum marey_status status =
         marey__text_failed(&nearest)
             ? marey__fail_nomem(err)
-            : marey__fail(err, MAREY_INVALID, "%s: '%.*s' is no %s of the table, nearest are %.*s",
-                          what, (int)(name.len < 200 ? name.len : 200), name.ptr, kind,
-                          (int)nearest.len, nearest.ptr);
+            : marey__fail(err, MAREY_INVALID, "%s: '%.*s' is no %s of the table%s%.*s", what,
+                          (int)(name.len < 200 ? name.len : 200), name.ptr, kind, word,
+                          (int)nearest.len, nearest.len > 0 ? nearest.ptr : "");
     marey__text_release(&nearest);
     return status;
 }

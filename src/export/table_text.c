@@ -2,7 +2,7 @@
  * table_text.c - the table of averages for people.
  *
  *   account and title, then for each block: rule, heads, rule, rows, what has no row,
- *   rule, sums, legend
+ *   rule, sums, columns left out, legend
  *
  * A block is laid out in a grid: cells become text first, then columns get their widths,
  * then the name takes what is left of 120 columns.
@@ -131,7 +131,9 @@ static void add_sum(const struct marey_table *table, struct marey_textbuf *out, 
 
 static void add_host_sums(const struct marey_table *table, struct marey_textbuf *out)
 {
-    add_sum(table, out, "Self CPU time total: ", table->totals.host_self_ns);
+    const bool as_torch = table->options.layout == MAREY_LAYOUT_TORCH;
+    add_sum(table, out, as_torch ? "Self CPU time total: " : "Self CPU time total (all threads): ",
+            table->totals.host_self_ns);
     if (table->totals.overhead_ns > 0)
         add_sum(table, out,
                 "; the profiler's own overhead, in no row: ", table->totals.overhead_ns);
@@ -148,6 +150,29 @@ static void add_device_sums(const struct marey_table *table, struct marey_textbu
     if (table->totals.unowned_ns > 0)
         add_sum(table, out, "; launched outside the trace ", table->totals.unowned_ns);
     marey__text_add_byte(out, '\n');
+}
+
+static bool is_in_grid(const struct marey_grid *grid, const struct marey_column *column)
+{
+    for (size_t j = 0; j < grid->n_columns; j++)
+        if (grid->column[j] == column)
+            return true;
+    return false;
+}
+
+/* Columns of the block that the grid dropped for want of room. */
+static void add_left_out(const struct marey_grid *grid, struct marey_textbuf *out)
+{
+    const struct marey_table *table = grid->table;
+    size_t n = 0;
+    for (size_t j = 0; j < table->n_columns; j++) {
+        const struct marey_column *column = table->column[j];
+        if (column->head[table->options.layout][grid->block] == NULL || is_in_grid(grid, column))
+            continue;
+        marey__text_add_c(out, n++ == 0 ? "Left out for want of room: " : ", ");
+        marey__text_add_c(out, column->name);
+    }
+    marey__text_add_c(out, n > 0 ? "; --columns all shows all\n" : "");
 }
 
 static void add_block(const struct marey_table *table, enum marey_block block,
@@ -167,6 +192,7 @@ static void add_block(const struct marey_table *table, enum marey_block block,
             add_host_sums(table, out);
         else
             add_device_sums(table, out);
+        add_left_out(&grid, out);
         add_legend(&grid, out);
     } else {
         out->failed = true;

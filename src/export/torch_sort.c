@@ -3,6 +3,7 @@
  *
  * An attribute: a row in key_table and, if it is a number, a function that reads it.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -184,6 +185,8 @@ static enum marey_status fail_unknown(const struct marey_torch_rows *rows, struc
         if (!has_key(rows, &key_table[i]))
             continue;
         const size_t here = distance(name, marey__str(key_table[i].name));
+        if (here > name.len / 3 + 1)
+            continue; /* not what was meant */
         size_t at = 0;
         while (at < N_NEAREST && far[at] <= here)
             at++;
@@ -196,11 +199,16 @@ static enum marey_status fail_unknown(const struct marey_torch_rows *rows, struc
         far[at] = here;
         nearest[at] = key_table[i].name;
     }
-    return marey__fail(err, MAREY_INVALID,
-                       "cannot sort: '%s' object has no attribute '%.*s', nearest are '%s', '%s', "
-                       "'%s'",
+    char list[256] = "";
+    for (size_t k = 0, len = 0; k < N_NEAREST && nearest[k] != NULL && len < sizeof list; k++)
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s'%s'",
+                                k > 0                ? ", "
+                                : nearest[1] == NULL ? ", nearest is "
+                                                     : ", nearest are ",
+                                nearest[k]);
+    return marey__fail(err, MAREY_INVALID, "cannot sort: '%s' object has no attribute '%.*s'%s",
                        rows->is_events ? "FunctionEvent" : "FunctionEventAvg", (int)name.len,
-                       name.ptr, nearest[0], nearest[1], nearest[2]);
+                       name.ptr, list);
 }
 
 /* ---- order ---- */

@@ -127,8 +127,15 @@ static enum marey_status take_member(struct document *doc, struct marey_str key,
                                      const struct marey_value *value, struct marey_error *err)
 {
     struct marey_str json = value->text;
+    struct marey_textbuf *name = &doc->kineto->scratch;
     int64_t number = 0;
 
+    /* As text, like any name: an export escapes it again. */
+    marey__text_reset(name);
+    marey__json_unescape(key, name);
+    if (marey__text_failed(name))
+        return marey__fail_nomem(err);
+    key = (struct marey_str){name->ptr, name->len};
     if (value->type == MAREY_VALUE_STRING) { /* its text without the quotes, so far */
         json.ptr--;
         json.len += 2;

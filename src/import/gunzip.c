@@ -8,8 +8,10 @@
 static enum marey_status fail_damaged(const struct marey_gunzip *gunzip, const char *what,
                                       struct marey_error *err)
 {
-    return marey__fail_at(err, MAREY_FORMAT, (int64_t)gunzip->n_text, "cannot read '%s': %s",
-                          gunzip->place->path, what);
+    /* Byte 0 says that a file is no trace; this one may be, and gave no byte. */
+    const int64_t offset = gunzip->n_text > 0 ? (int64_t)gunzip->n_text : MAREY_UNKNOWN;
+    return marey__fail_at(err, MAREY_FORMAT, offset, "cannot read '%s': %s", gunzip->place->path,
+                          what);
 }
 
 bool marey__gunzip_open(struct marey_gunzip *gunzip, const struct marey_alloc *alloc,

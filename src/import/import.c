@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hashmap.h"
 #include "import/provider.h"
 
 /* Places above this number rest between uses, so that a job of a thousand ranks does not
@@ -22,6 +23,7 @@ struct load {
     struct marey_builder *builder;
     struct marey_places *places;
     struct marey_kineto kineto;
+    struct marey_hashmap opened; /* files by device and inode -> their place */
 };
 
 static enum marey_status load_begin(struct load *load, const struct marey_alloc *alloc, size_t n,
@@ -30,6 +32,7 @@ static enum marey_status load_begin(struct load *load, const struct marey_alloc 
     /* Not by a compound literal: Clang would keep a second one of these in the frame. */
     memset(load, 0, sizeof *load);
     load->alloc = *alloc;
+    marey__hashmap_init(&load->opened, alloc);
     load->builder = marey__builder_new(alloc);
     load->places = marey__places_new(alloc, n, reading);
     if (load->builder == NULL || load->places == NULL ||
@@ -40,9 +43,34 @@ static enum marey_status load_begin(struct load *load, const struct marey_alloc 
 
 static void load_end(struct load *load)
 {
+    marey__hashmap_release(&load->opened);
     marey__kineto_release(&load->kineto);
     marey__places_free(load->places);
     marey__builder_free(load->builder);
+}
+
+/* The same file twice would be two ranks of a job that had one. */
+static enum marey_status check_new(struct load *load, uint32_t place_idx, struct marey_error *err)
+{
+    const struct marey_place *place = &load->places->place[place_idx];
+    const struct marey_place_id *id = &place->id;
+
+    if (place->is_spill)
+        return MAREY_OK;
+    uint32_t *first =
+        marey__hashmap_put(&load->opened, (uint64_t)id->inode ^ ((uint64_t)id->device << 40));
+    if (first == NULL)
+        return marey__fail_nomem(err);
+    if (*first == MAREY_NONE) {
+        *first = place_idx;
+        return MAREY_OK;
+    }
+    const struct marey_place *other = &load->places->place[*first];
+    if (other->id.inode != id->inode || other->id.device != id->device)
+        return MAREY_OK; /* another file whose key is the same by chance */
+    return marey__fail(err, MAREY_INVALID,
+                       "cannot read '%s': it is the same file as '%s', name each file once",
+                       place->path, other->path);
 }
 
 /* Reads the place that was opened last. */
@@ -84,7 +112,9 @@ enum marey_status marey__import_files(const char *const *paths, size_t n,
         if (status != MAREY_OK)
             break;
         load.places->n = i + 1;
-        status = load_place(&load, err);
+        status = check_new(&load, (uint32_t)i, err);
+        if (status == MAREY_OK)
+            status = load_place(&load, err);
         if (i >= MAX_OPEN_PLACES)
             marey__place_rest(place);
     }

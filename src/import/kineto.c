@@ -339,8 +339,9 @@ static void add_flow(struct marey_kineto *kineto, struct incoming *in)
 {
     const struct marey_new_point point = point_of(in);
     const struct marey_value *id = &in->fields->value[MAREY_FIELD_ID];
+    const bool is_scalar = id->type != MAREY_VALUE_ARRAY && id->type != MAREY_VALUE_OBJECT;
 
-    if (is_missing(id))
+    if (is_missing(id) || !is_scalar || id->text.len == 0)
         note(kineto, in, MAREY_REASON_OTHER_PHASE); /* an arrow that ties nothing */
     else
         marey__builder_add_flow(kineto->builder, &point, flow_id(kineto, id), in->to->phase);

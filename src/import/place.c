@@ -2,7 +2,8 @@
  * place.c - files, standard input and memory as bytes that can be read by position.
  *
  * What cannot be read twice (standard input, pipes) is spilled to a temporary file that
- * has no name, so it vanishes with its descriptor.
+ * has no name, so it vanishes with its descriptor. Its first bytes are looked at before: an
+ * endless stream of something else must not fill the disk.
  */
 #define _GNU_SOURCE /* O_CLOEXEC, mkostemp */
 #include "import/place.h"
@@ -17,8 +18,12 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "import/sniff.h"
 
-enum { SPILL_BLOCK_BYTES = 1 << 16 };
+enum {
+    SPILL_BLOCK_BYTES = 1 << 16,
+    SNIFF_BYTES = 64, /* enough to tell what a stream is */
+};
 
 static enum marey_status fail_system(const struct marey_place *place, const char *verb,
                                      struct marey_error *err)
@@ -88,6 +93,44 @@ static int open_nameless(void)
     return fd;
 }
 
+/* Reads what there is, at the begin enough to tell what it is; *len is 0 at the end. */
+static enum marey_status read_block(const struct marey_place *place, int from, bool is_begun,
+                                    char *block, size_t *len, struct marey_error *err)
+{
+    ssize_t got = 0;
+
+    *len = 0;
+    do {
+        got = read_some(from, block + *len, SPILL_BLOCK_BYTES - *len);
+        if (got < 0)
+            return fail_system(place, "read", err);
+        *len += (size_t)got;
+    } while (got > 0 && !is_begun && *len < SNIFF_BYTES);
+    return MAREY_OK;
+}
+
+/* Copies all of `from` to `fd`, unless it does not begin as a trace may. */
+static enum marey_status copy_stream(const struct marey_place *place, int from, int fd, char *block,
+                                     struct marey_error *err)
+{
+    const char *what = NULL;
+    bool is_begun = false;
+    size_t len = 0;
+
+    for (;;) {
+        MAREY_TRY(read_block(place, from, is_begun, block, &len, err));
+        if (len == 0)
+            return MAREY_OK;
+        if (!is_begun)
+            is_begun = marey__sniff_start((struct marey_str){block, len}, &what);
+        if (what != NULL)
+            return marey__fail_at(err, MAREY_FORMAT, 0, "cannot read '%s' as a trace: %s",
+                                  place->path, what);
+        if (!write_all(fd, block, len))
+            return fail_system(place, "write the temporary copy of", err);
+    }
+}
+
 /* Copies all of `from` into a nameless file, which becomes the place's. */
 static enum marey_status spill(struct marey_place *place, int from, struct marey_error *err)
 {
@@ -95,35 +138,20 @@ static enum marey_status spill(struct marey_place *place, int from, struct marey
     char *block = marey__alloc(&place->alloc, SPILL_BLOCK_BYTES, 1);
     const int fd = open_nameless();
 
-    if (block == NULL) {
+    if (block == NULL)
         status = marey__fail_nomem(err);
-        goto done;
-    }
-    if (fd < 0) {
+    else if (fd < 0)
         status = fail_system(place, "make a temporary file for", err);
-        goto done;
-    }
-    for (;;) {
-        const ssize_t got = read_some(from, block, SPILL_BLOCK_BYTES);
-        if (got < 0) {
-            status = fail_system(place, "read", err);
-            goto done;
-        }
-        if (got == 0)
-            break;
-        if (!write_all(fd, block, (size_t)got)) {
-            status = fail_system(place, "write the temporary copy of", err);
-            goto done;
-        }
-    }
-    place->is_spill = true;
+    else
+        status = copy_stream(place, from, fd, block, err);
 
-done:
     marey__dealloc(&place->alloc, block, SPILL_BLOCK_BYTES, 1);
-    if (status == MAREY_OK)
+    if (status == MAREY_OK) {
         place->fd = fd;
-    else if (fd >= 0)
+        place->is_spill = true;
+    } else if (fd >= 0) {
         close(fd);
+    }
     return status;
 }
 

@@ -38,7 +38,9 @@ struct marey_place {
 /* Zero bytes that follow a place in memory, so that it can be scanned where it lies. */
 #define MAREY_PLACE_PAD 256
 
-/* Opens a file, or "-". \fails MAREY_IO, MAREY_NOMEM */
+/* Opens a file, or "-". What cannot be read twice is copied to a file without a name, if it
+ * begins as a trace may.
+ * \fails MAREY_IO, MAREY_FORMAT (such a stream begins as no trace does), MAREY_NOMEM */
 enum marey_status marey__place_open(struct marey_place *place, const struct marey_alloc *alloc,
                                     const char *path, struct marey_error *err);
 

@@ -3,6 +3,8 @@
  */
 #include "import/sniff.h"
 
+#include <string.h>
+
 #include "base/str.h"
 
 static const struct {
@@ -45,11 +47,29 @@ const char *marey__sniff_bytes(struct marey_str head)
     return "it is no JSON";
 }
 
+bool marey__sniff_start(struct marey_str head, const char **what)
+{
+    size_t at = 0;
+    *what = NULL;
+    if (head.len >= 2 && memcmp(head.ptr, "\x1f\x8b", 2) == 0)
+        return true;
+    if (head.len >= 3 && memcmp(head.ptr, "\xef\xbb\xbf", 3) == 0)
+        at = 3;
+    while (at < head.len && memchr(" \n\r\t", head.ptr[at], 4) != NULL)
+        at++;
+    if (at == head.len)
+        return false;
+    if (head.ptr[at] != '{' && head.ptr[at] != '[')
+        *what = marey__sniff_bytes(head);
+    return true;
+}
+
 const char *marey__sniff_list(struct marey_str head)
 {
-    /* torch writes [[times], [sizes]] or [[time, action, bytes, category], ...]. */
+    /* torch writes [[times], [sizes]] or [[time, action, bytes, category], ...]: a list of
+     * numbers comes first. */
     if (head.len > 1 && head.ptr[0] == '[' &&
-        (head.ptr[1] == '[' || head.ptr[1] == '-' || (head.ptr[1] >= '0' && head.ptr[1] <= '9')))
+        (head.ptr[1] == '-' || (head.ptr[1] >= '0' && head.ptr[1] <= '9')))
         return "it is a memory timeline (export_memory_timeline), not a trace";
     return "its list holds no records";
 }

@@ -4,11 +4,18 @@
 #ifndef MAREY_SRC_IMPORT_SNIFF_H
 #define MAREY_SRC_IMPORT_SNIFF_H
 
+#include <stdbool.h>
+
 #include "marey/base.h"
 
 /* What text that does not begin with '{' or '[' looks like, such as "a zip archive".
  * Never NULL. \owns static text */
 const char *marey__sniff_bytes(struct marey_str head);
+
+/* Looks at the first bytes of a stream. False if they are only white space (perhaps behind a
+ * byte order mark), so that more is needed; else *what is NULL if gzip or a JSON object or
+ * list begins there, or what it seems to be. */
+bool marey__sniff_start(struct marey_str head, const char **what);
 
 /* What a list whose first element is not an object looks like. */
 const char *marey__sniff_list(struct marey_str head);

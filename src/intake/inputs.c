@@ -3,7 +3,6 @@
  *
  * Source of the forms: docs/dev/design/torch-collector.md and what torch 2.13 writes.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,29 +131,21 @@ static void add_type(struct marey_textbuf *out, const struct input *input)
     marey__text_add_json(out, name.ptr != NULL ? name : (struct marey_str){"", 0});
 }
 
+/* Whole numbers that fit 64 bits with a point behind, else 17 significant digits: 1., 0.5,
+ * 0.10000000000000001, 1e+20. */
 static void add_double(struct marey_textbuf *out, uint64_t bits)
 {
     char digits[40];
     double value = 0;
 
     memcpy(&value, &bits, sizeof value);
-    if (isinf(value)) {
-        marey__text_add_c(out, value < 0 ? "-inf" : "inf");
+    if (value > -9.2e18 && value < 9.2e18 && value == (double)(int64_t)value) {
+        marey__text_add_i64(out, (int64_t)value);
+        marey__text_add_byte(out, '.');
         return;
     }
     (void)snprintf(digits, sizeof digits, "%.17g", value);
-    for (int precision = 1; precision < 17; precision++) {
-        char shorter[40];
-        double back = 0;
-        (void)snprintf(shorter, sizeof shorter, "%.*g", precision, value);
-        if (sscanf(shorter, "%lf", &back) == 1 && back == value) {
-            memcpy(digits, shorter, sizeof digits);
-            break;
-        }
-    }
     marey__text_add_c(out, digits);
-    if (strspn(digits, "-0123456789") == strlen(digits))
-        marey__text_add_byte(out, '.');
 }
 
 static void add_scalar(struct marey_textbuf *out, const struct input *input)

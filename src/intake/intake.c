@@ -4,12 +4,8 @@
  * Begins and ends find each other by their tokens: the innermost open range with the end's
  * token. A range that is open at the stop, or when records were lost, is cut there.
  */
-#define _GNU_SOURCE /* names of threads and of the process */
-#include "intake/intake.h"
+#include "intake/walk.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,56 +13,8 @@
 #include "base/str.h"
 #include "record/tls.h"
 
-/* Ranks of one job share it: what Kineto rounds its base down to, a quarter of a year. */
-#define BASE_NS (INT64_C(7889238) * MAREY_NS_PER_S)
-
 /* A clock that strays by more is told of. */
 #define CLOCK_LIMIT_NS 1000
-
-struct open_range {
-    uint32_t token;
-    uint32_t row;     /* MAREY_NONE: the session did not ask for it */
-    uint64_t offset;  /* of the begin */
-    int64_t cpu_ns;   /* the thread's CPU time then; MAREY_UNKNOWN */
-    bool is_doubtful; /* open when records were lost: its end may be among them */
-};
-
-/* What a site id means in the trace; name_id MAREY_NONE: not asked for yet. */
-struct known_site {
-    uint32_t name_id;
-    uint32_t scope;
-};
-
-struct intake {
-    struct marey_alloc alloc;
-    struct marey_builder *builder;
-    const struct marey_snapshot *snapshot;
-    struct marey_recorded_args *args;
-    uint32_t wants;
-    int64_t base_ns;
-    uint32_t process_id;
-    uint32_t thread_id;
-    uint32_t track_idx;
-    uint8_t op_cat;
-    uint8_t annotation_cat;
-    uint8_t no_cat;
-    int64_t gap_ns; /* the last loss on this thread */
-    uint64_t n_records;
-    struct known_site *site;
-    size_t n_sites;
-    struct open_range *open;
-    size_t n_open;
-    size_t open_capacity;
-    struct open_range *ended; /* whose CPU record may follow, else NULL */
-    struct open_range last_ended;
-    struct open_range *begun;
-    bool failed;
-};
-
-static int64_t time_of(const struct intake *in, uint64_t ticks)
-{
-    return marey__snapshot_ns(in->snapshot, ticks) - in->base_ns;
-}
 
 /* ---- names ------------------------------------------------------------------------- */
 
@@ -88,7 +36,8 @@ static const struct known_site *site_of(struct intake *in, uint32_t site_id)
 
 static bool is_asked_for(const struct intake *in, uint32_t scope)
 {
-    const uint32_t by = scope == MAREY_SCOPE_USER ? MAREY_WANT_RANGES | MAREY_WANT_OPS : MAREY_WANT_OPS;
+    const uint32_t by =
+        scope == MAREY_SCOPE_USER ? MAREY_WANT_RANGES | MAREY_WANT_OPS : MAREY_WANT_OPS;
     return (in->wants & by) != 0;
 }
 
@@ -119,7 +68,7 @@ static void begin_range(struct intake *in, const uint64_t *record, uint64_t offs
 
     if (is_asked_for(in, site->scope)) {
         const struct marey_new_slice slice = {
-            .start_ns = time_of(in, marey__record_value(record)),
+            .start_ns = marey__intake_ns(in, marey__record_value(record)),
             .dur_ns = 0,
             .offset = offset,
             .track_idx = in->track_idx,
@@ -128,6 +77,10 @@ static void begin_range(struct intake *in, const uint64_t *record, uint64_t offs
         };
         range.row = marey__builder_open_row(in->builder, &slice);
         in->n_records++;
+        if (marey__record_kind(record) == MAREY_RECORD_BEGIN_OP)
+            in->failed |= !marey__arrows_add(&in->arrows, record[2], record[3],
+                                             site->scope == MAREY_SCOPE_BACKWARD, slice.start_ns,
+                                             in->track_idx);
     }
     push(in, range);
 }
@@ -168,7 +121,7 @@ static void end_range(struct intake *in, const uint64_t *record, uint64_t offset
     in->last_ended = in->open[at];
     in->ended = &in->last_ended;
     marey__builder_close_row(in->builder, in->open[at].row,
-                             time_of(in, marey__record_value(record)));
+                             marey__intake_ns(in, marey__record_value(record)));
     for (size_t i = at; i + 1 < in->n_open; i++)
         in->open[i] = in->open[i + 1];
     in->n_open--;
@@ -186,7 +139,7 @@ static void cut_open(struct intake *in, int64_t end_ns)
 static void add_point(struct intake *in, const uint64_t *record, uint64_t offset)
 {
     const struct marey_new_point point = {
-        .ts_ns = time_of(in, marey__record_value(record)),
+        .ts_ns = marey__intake_ns(in, marey__record_value(record)),
         .offset = offset,
         .track_idx = in->track_idx,
         .name_id = site_of(in, (uint32_t)record[1])->name_id,
@@ -205,7 +158,9 @@ static void add_point(struct intake *in, const uint64_t *record, uint64_t offset
 
 static void note_gap(struct intake *in, uint64_t ticks, uint64_t n, uint64_t offset)
 {
-    in->gap_ns = time_of(in, ticks);
+    in->gap_ns = marey__intake_ns(in, ticks);
+    if (in->first_lost_ns == MAREY_UNKNOWN || in->gap_ns < in->first_lost_ns)
+        in->first_lost_ns = in->gap_ns;
     for (size_t i = 0; i < in->n_open; i++)
         in->open[i].is_doubtful = true;
     marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LOST, n, offset);
@@ -279,64 +234,11 @@ static void take_chunk(struct intake *in, size_t chunk_idx)
         take_record(in, chunk->word + at, marey__recorded_offset(chunk_idx, at));
 }
 
-static uint32_t intern_number(struct intake *in, int64_t number)
-{
-    char digits[32];
-    const size_t len = marey__format_i64(digits, number);
-    const uint32_t id =
-        marey__intern(marey__builder_strings(in->builder), (struct marey_str){digits, len});
-
-    in->failed |= id == MAREY_NONE;
-    return id;
-}
-
-static void add_meta_record(struct intake *in, const char *name, uint32_t thread_id,
-                            const char *key, struct marey_str value, bool is_text)
-{
-    struct marey_intern *strings = marey__builder_strings(in->builder);
-    struct marey_textbuf args;
-
-    marey__text_init(&args, &in->alloc);
-    marey__text_add_format(&args, "{\"%s\": ", key);
-    if (is_text)
-        marey__text_add_json(&args, value);
-    else
-        marey__text_add_str(&args, value);
-    marey__text_add_byte(&args, '}');
-    const struct marey_meta_record record = {
-        .name_id = marey__intern_c(strings, name),
-        .process_id = in->process_id,
-        .thread_id = thread_id,
-        .args_id = marey__intern(strings, (struct marey_str){args.ptr, args.len}),
-        .ts_ns = time_of(in, in->snapshot->start_ticks),
-    };
-    in->failed |= marey__text_failed(&args) || record.name_id == MAREY_NONE ||
-                  record.args_id == MAREY_NONE;
-    marey__text_release(&args);
-    if (!in->failed)
-        marey__builder_add_meta_record(in->builder, &record);
-}
-
-static void name_thread(struct intake *in, const struct marey_log_part *part)
-{
-    struct marey_textbuf name;
-    const struct marey_str id = marey__intern_text(marey__builder_strings(in->builder), in->thread_id);
-
-    marey__text_init(&name, &in->alloc);
-    marey__text_add_format(&name, "thread %lld (%s)", (long long)part->thread_id, part->name);
-    if (!marey__text_failed(&name))
-        add_meta_record(in, "thread_name", in->thread_id, "name",
-                        (struct marey_str){name.ptr, name.len}, true);
-    in->failed |= marey__text_failed(&name);
-    marey__text_release(&name);
-    add_meta_record(in, "thread_sort_index", in->thread_id, "sort_index", id, false);
-}
-
 static void take_thread(struct intake *in, const struct marey_log_part *part)
 {
     const uint64_t n_before = in->n_records;
 
-    in->thread_id = intern_number(in, part->thread_id);
+    in->thread_id = marey__intake_number(in, part->thread_id);
     if (in->failed)
         return;
     in->track_idx = marey__builder_track(in->builder, &(struct marey_track_key){
@@ -351,7 +253,7 @@ static void take_thread(struct intake *in, const struct marey_log_part *part)
     for (size_t i = 0; i < part->n_chunks && !in->failed; i++)
         take_chunk(in, part->first_chunk + i);
 
-    int64_t end_ns = time_of(in, in->snapshot->stop_ticks);
+    int64_t end_ns = marey__intake_ns(in, in->snapshot->stop_ticks);
     if (part->open_lost > 0) {
         note_gap(in, part->open_lost_ticks, part->open_lost,
                  marey__recorded_offset(part->first_chunk, 0));
@@ -359,83 +261,10 @@ static void take_thread(struct intake *in, const struct marey_log_part *part)
     }
     cut_open(in, end_ns);
     if (in->n_records > n_before)
-        name_thread(in, part);
+        marey__intake_name_thread(in, part);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
-
-static void name_process(struct intake *in)
-{
-    const uint32_t zero = intern_number(in, 0);
-    const struct marey_str id =
-        marey__intern_text(marey__builder_strings(in->builder), in->process_id);
-
-    add_meta_record(in, "process_name", zero, "name", marey__str(program_invocation_short_name),
-                    true);
-    add_meta_record(in, "process_labels", zero, "labels", marey__str("CPU"), true);
-    add_meta_record(in, "process_sort_index", zero, "sort_index", id, false);
-}
-
-/* The span that was recorded, as a slice of its own track. */
-static void add_window(struct intake *in)
-{
-    struct marey_intern *strings = marey__builder_strings(in->builder);
-    const struct marey_track_key key = {
-        .kind = MAREY_TRACK_THREAD,
-        .process_id = marey__intern_c(strings, "Spans"),
-        .thread_id = marey__intern_c(strings, "Marey"),
-        .device = MAREY_UNKNOWN,
-        .context = MAREY_UNKNOWN,
-        .stream = MAREY_UNKNOWN,
-    };
-    const int64_t start_ns = time_of(in, in->snapshot->start_ticks);
-    const struct marey_new_slice slice = {
-        .start_ns = start_ns,
-        .dur_ns = time_of(in, in->snapshot->stop_ticks) - start_ns,
-        .offset = marey__recorded_offset(in->snapshot->n_chunks, 0),
-        .track_idx = marey__builder_track(in->builder, &key),
-        .name_id = marey__intern_c(strings, "Marey (0)"),
-        .cat_id = marey__builder_category(in->builder, marey__str("Trace")),
-    };
-
-    in->failed |= slice.name_id == MAREY_NONE || key.process_id == MAREY_NONE ||
-                  key.thread_id == MAREY_NONE;
-    if (!in->failed)
-        marey__builder_add_slice(in->builder, &slice);
-}
-
-static void add_meta(struct intake *in, const char *key, const char *format, ...)
-    MAREY_PRINTF(3, 4);
-
-static void add_meta(struct intake *in, const char *key, const char *format, ...)
-{
-    char json[160];
-    va_list values;
-
-    va_start(values, format);
-    (void)vsnprintf(json, sizeof json, format, values);
-    va_end(values);
-    marey__builder_add_meta(in->builder, marey__str(key), marey__str(json));
-}
-
-/* The head of the file that this trace may become, in Kineto's order. */
-static void add_metas(struct intake *in, const struct marey_session *session)
-{
-    add_meta(in, "schemaVersion", "1");
-    add_meta(in, "deviceProperties", "[]");
-    if ((session->wants & MAREY_WANT_INPUTS) != 0)
-        add_meta(in, "record_shapes", "1");
-    for (size_t i = 0; i < session->n_metas; i++) {
-        const struct marey_session_meta *meta = &session->metas[i];
-        marey__builder_add_meta(in->builder, (struct marey_str){meta->key, meta->key_len},
-                                (struct marey_str){meta->json, meta->json_len});
-    }
-    add_meta(in, "marey", "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld}",
-             MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
-             (long long)in->snapshot->clock_error_ns);
-    add_meta(in, "displayTimeUnit", "\"ms\"");
-    add_meta(in, "baseTimeNanoseconds", "%lld", (long long)in->base_ns);
-}
 
 static void note_session(struct intake *in)
 {
@@ -456,14 +285,16 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
         return false;
     for (size_t i = 0; i < in->n_sites; i++)
         in->site[i] = (struct known_site){MAREY_NONE, MAREY_SCOPE_USER};
-    in->base_ns = in->snapshot->line.epoch_ns - in->snapshot->line.epoch_ns % BASE_NS;
+    in->first_lost_ns = MAREY_UNKNOWN;
+    marey__arrows_init(&in->arrows, &in->alloc);
+    in->base_ns = in->snapshot->line.epoch_ns - in->snapshot->line.epoch_ns % MAREY_BASE_NS;
     struct marey_source *source = marey__builder_source(in->builder);
     source->base_ns = in->base_ns;
     source->rank = options->has_rank ? options->rank : 0;
     source->rank_is_assumed = !options->has_rank;
     if (options->world_size > 0)
         source->world_size = options->world_size;
-    in->process_id = intern_number(in, (int64_t)getpid());
+    in->process_id = marey__intake_number(in, (int64_t)getpid());
     in->op_cat = marey__builder_category(in->builder, marey__str("cpu_op"));
     in->annotation_cat = marey__builder_category(in->builder, marey__str("user_annotation"));
     in->no_cat = marey__builder_category(in->builder, (struct marey_str){NULL, 0});
@@ -475,11 +306,12 @@ static bool take_all(struct intake *in, const struct marey_session *session,
 {
     if (!prepare(in, options))
         return false;
-    name_process(in);
+    marey__intake_name_process(in);
     for (size_t i = 0; i < in->snapshot->n_parts && !in->failed; i++)
         take_thread(in, &in->snapshot->part[i]);
-    add_window(in);
-    add_metas(in, session);
+    in->failed = in->failed || !marey__arrows_draw(&in->arrows, in->builder);
+    marey__intake_add_window(in);
+    marey__intake_add_metas(in, session);
     note_session(in);
     marey__builder_source(in->builder)->n_records = in->n_records + 1;
     return !in->failed;
@@ -505,6 +337,7 @@ static void release(struct intake *in)
 {
     marey__dealloc(&in->alloc, in->site, in->n_sites, sizeof *in->site);
     marey__dealloc(&in->alloc, in->open, in->open_capacity, sizeof *in->open);
+    marey__arrows_release(&in->arrows);
     marey__builder_free(in->builder);
 }
 

@@ -18,7 +18,7 @@ struct marey_recorded_args {
     struct marey_alloc alloc;
     struct marey_session *session; /* held */
     struct marey_snapshot snapshot;
-    bool has_inputs; /* the session asked for them */
+    bool has_inputs;              /* the session asked for them */
     struct marey_hashmap cpu_idx; /* offset of a slice -> its place in cpu_ns */
     int64_t *cpu_ns;              /* [n_cpu] the thread's CPU time within a slice */
     size_t n_cpu;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/str.h"
 #include "intake/intake.h"
 #include "record/tls.h"
 
@@ -35,7 +36,8 @@ static void add_counter(struct marey_textbuf *text, const uint64_t *record)
     double value = 0;
 
     memcpy(&value, &record[2], sizeof value);
-    marey__text_add_json(text, marey__sites_text(&marey__recorder.sites, (uint32_t)record[1], &scope));
+    marey__text_add_json(text,
+                         marey__sites_text(&marey__recorder.sites, (uint32_t)record[1], &scope));
     if (isfinite(value))
         marey__text_add_format(text, ": %.17g", value);
     else
@@ -50,19 +52,45 @@ static bool is_backward(uint32_t site_id)
     return scope == MAREY_SCOPE_BACKWARD;
 }
 
+static bool is_evaluation(uint32_t site_id)
+{
+    uint32_t scope = 0;
+    const struct marey_str name = marey__sites_text(&marey__recorder.sites, site_id, &scope);
+
+    return name.ptr != NULL && marey__str_starts(name, "autograd::engine::evaluate_function: ");
+}
+
+/* The record that carries an operator's sequence number: its own, or for what the autograd engine
+ * evaluates that of the node in it, which begins next. As torch shows it. NULL: none. */
+static const uint64_t *sequence_of(const uint64_t *record, uint32_t n_after)
+{
+    uint32_t at = marey__record_words(record);
+
+    if (marey__record_kind(record) == MAREY_RECORD_BEGIN_OP)
+        return record;
+    if (!is_evaluation((uint32_t)record[1]))
+        return NULL;
+    while (at < n_after && (marey__record_kind(record + at) == MAREY_RECORD_INPUTS ||
+                            marey__record_kind(record + at) == MAREY_RECORD_CPU))
+        at += marey__record_words(record + at);
+    const bool is_node = at < n_after && marey__record_kind(record + at) == MAREY_RECORD_BEGIN_OP &&
+                         is_backward((uint32_t)record[at + 1]);
+    return is_node ? record + at : NULL;
+}
+
 /* The id is the slice's own: what torch calls a correlation id. */
 static void add_begin(struct marey_recorded_args *args, const uint64_t *record, uint32_t n_after,
                       uint64_t offset)
 {
     struct marey_textbuf *text = &args->text;
     const uint32_t n = marey__record_words(record);
+    const uint64_t *sequence = sequence_of(record, n_after);
 
-    add_member(text, "External id",
-               (int64_t)(MAREY_OFFSET_BYTE(offset) / sizeof(uint64_t)) + 1);
-    if (marey__record_kind(record) == MAREY_RECORD_BEGIN_OP) {
-        add_member(text, "Sequence number", (int64_t)record[2]);
+    add_member(text, "External id", (int64_t)(MAREY_OFFSET_BYTE(offset) / sizeof(uint64_t)) + 1);
+    if (sequence != NULL) {
+        add_member(text, "Sequence number", (int64_t)sequence[2]);
         add_member(text, "Fwd thread id",
-                   is_backward((uint32_t)record[1]) ? (int64_t)record[3] : 0);
+                   is_backward((uint32_t)sequence[1]) ? (int64_t)sequence[3] : 0);
     }
     if (args->has_inputs && n < n_after && marey__record_kind(record + n) == MAREY_RECORD_INPUTS)
         marey__inputs_to_json(text, record + n + 1, (uint32_t)marey__record_value(record + n));

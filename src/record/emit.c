@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "record/points.h"
 #include "record/tls.h"
 
 #define LIKELY(condition) __builtin_expect((condition), 1)
@@ -18,12 +19,16 @@
 /* The words of a CPU record, or 0. */
 #define CPU_WORDS(wants) (((wants)&MAREY_WANT_CPU) != 0 ? 1U : 0U)
 
-/* What allows the short path of a range: it is wanted, with the time stamp counter and
- * nothing else. */
-#define SHORT_PATH_MASK (MAREY_WANT_RANGES | MAREY_WANT_CPU | MAREY_HAS_TSC)
-#define SHORT_PATH (MAREY_WANT_RANGES | MAREY_HAS_TSC)
-
+/* Torch's own ranges are annotations, so those who want ranges want its records too. */
+#define WANTS_RANGE MAREY_WANT_RANGES
 #define WANTS_OP (MAREY_WANT_OPS | MAREY_WANT_RANGES)
+
+/* What allows the short path: the record is wanted, with the time stamp counter and nothing
+ * else. */
+static inline bool is_short(uint32_t wants, uint32_t wanted)
+{
+    return (wants & (MAREY_WANT_CPU | MAREY_HAS_TSC)) == MAREY_HAS_TSC && (wants & wanted) != 0;
+}
 
 /* Acquire pairs with the release of marey__recorder_set_wants: who sees a want also sees
  * the pool and the clock that it needs. */
@@ -172,7 +177,7 @@ void marey_range_begin(struct marey_site *site)
     struct marey_log *log = marey__log;
     const uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
-    if (UNLIKELY((wants & SHORT_PATH_MASK) != SHORT_PATH || id == 0 || log->is_busy))
+    if (UNLIKELY(!is_short(wants, WANTS_RANGE) || id == 0 || log->is_busy))
         goto slowly;
     guard(log);
     uint64_t *at = marey__log_at(log);
@@ -182,6 +187,7 @@ void marey_range_begin(struct marey_site *site)
     }
     at[1] = id;
     at[0] = stamp_by(true, MAREY_RECORD_BEGIN);
+    MAREY_POINT(MAREY_POINT_RECORD_WRITTEN);
     marey__log_publish(log, at + 2);
     leave(log);
     return;
@@ -200,9 +206,9 @@ void marey_range_begin_named(struct marey_str name, uint32_t token)
     leave(log);
 }
 
-RARE static void end_slowly(uint32_t token, uint32_t wants)
+RARE static void end_slowly(uint32_t token, uint32_t wants, uint32_t wanted)
 {
-    if ((wants & MAREY_WANT_RANGES) == 0)
+    if ((wants & wanted) == 0)
         return;
     const uint64_t head = stamp(wants, MAREY_RECORD_END);
     struct marey_log *log = enter();
@@ -212,12 +218,12 @@ RARE static void end_slowly(uint32_t token, uint32_t wants)
     leave(log);
 }
 
-static inline void end_with(uint32_t token)
+static inline void end_with(uint32_t token, uint32_t wanted)
 {
     const uint32_t wants = wants_now();
     struct marey_log *log = marey__log;
 
-    if (UNLIKELY((wants & SHORT_PATH_MASK) != SHORT_PATH || log->is_busy))
+    if (UNLIKELY(!is_short(wants, wanted) || log->is_busy))
         goto slowly;
     guard(log);
     const uint64_t head = stamp_by(true, MAREY_RECORD_END);
@@ -232,17 +238,17 @@ static inline void end_with(uint32_t token)
     leave(log);
     return;
 slowly:
-    end_slowly(token, wants);
+    end_slowly(token, wants, wanted);
 }
 
 void marey_range_end_token(uint32_t token)
 {
-    end_with(token);
+    end_with(token, WANTS_RANGE);
 }
 
 void marey_range_end(void)
 {
-    end_with(0);
+    end_with(0, WANTS_RANGE);
 }
 
 static uint64_t bits_of(double value)
@@ -318,38 +324,65 @@ static uint64_t *put_op(uint64_t *at, const struct marey_op *op, uint32_t id, ui
     return at;
 }
 
-static void op_begin(const struct marey_op *op)
+static void op_begin_in(struct marey_log *log, const struct marey_op *op, uint32_t wants,
+                        uint32_t id)
 {
-    const uint32_t wants = wants_now();
+    uint64_t *at = marey__log_room(log, words_of_op(op, wants));
+
+    if (at == NULL || id == 0 || op->n_input_words > MAREY_MAX_INPUT_WORDS) {
+        marey__log_lose(log);
+        return;
+    }
+    uint64_t *after = put_op(at + 1, op, id, wants);
+    at[0] = stamp(wants, op->sequence >= 0 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
+    marey__log_publish(log, after);
+}
+
+RARE static void op_begin_slowly(const struct marey_op *op, uint32_t wants)
+{
     struct marey_log *log = (wants & WANTS_OP) != 0 ? enter() : NULL;
 
     if (log == NULL)
         return;
-    const uint32_t id =
-        marey__sites_find_c(&marey__recorder.sites, &log->cache, op->name, op->scope);
-    uint64_t *at = marey__log_room(log, words_of_op(op, wants));
-    if (LIKELY(at != NULL && id != 0 && op->n_input_words <= MAREY_MAX_INPUT_WORDS)) {
-        uint64_t *after = put_op(at + 1, op, id, wants);
-        at[0] = stamp(wants, op->sequence >= 0 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
-        marey__log_publish(log, after);
+    op_begin_in(log, op, wants,
+                marey__sites_find_c(&marey__recorder.sites, &log->cache, op->name, op->scope));
+    leave(log);
+}
+
+/* Short: a known name, no inputs, room for a sequence number too. */
+static void op_begin(const struct marey_op *op)
+{
+    const uint32_t wants = wants_now();
+    struct marey_log *log = marey__log;
+
+    if (UNLIKELY(!is_short(wants, WANTS_OP) || log->is_busy))
+        goto slowly;
+    guard(log);
+    const uint32_t id = marey__sites_known(&log->cache, op->name, op->scope);
+    uint64_t *at = marey__log_at(log);
+    if (UNLIKELY(id == 0 || log->end - at < 4)) {
+        leave(log);
+        goto slowly;
+    }
+    if (op->n_input_words > 0) {
+        op_begin_in(log, op, wants, id);
     } else {
-        marey__log_lose(log);
+        const bool has_sequence = op->sequence >= 0;
+        at[1] = (uint64_t)op->token << 32 | id;
+        at[2] = (uint64_t)op->sequence; /* not published without one */
+        at[3] = op->forward_thread;
+        at[0] = stamp_by(true, has_sequence ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
+        marey__log_publish(log, at + (has_sequence ? 4 : 2));
     }
     leave(log);
+    return;
+slowly:
+    op_begin_slowly(op, wants);
 }
 
 static void op_end(uint32_t token)
 {
-    const uint32_t wants = wants_now();
-
-    if ((wants & WANTS_OP) == 0)
-        return;
-    const uint64_t head = stamp(wants, MAREY_RECORD_END);
-    struct marey_log *log = enter();
-    if (log == NULL)
-        return;
-    put_end(log, wants, token, head);
-    leave(log);
+    end_with(token, WANTS_OP);
 }
 
 /* A collector keeps the id, so the cache is not asked. Guarded because of the lock: a signal
@@ -360,8 +393,8 @@ static uint32_t text_id(const char *ptr, size_t len)
 
     if (log == NULL)
         return 0;
-    const uint32_t id = marey__sites_add(&marey__recorder.sites, (struct marey_str){ptr, len},
-                                         MAREY_N_SCOPES);
+    const uint32_t id =
+        marey__sites_add(&marey__recorder.sites, (struct marey_str){ptr, len}, MAREY_N_SCOPES);
     leave(log);
     return id;
 }

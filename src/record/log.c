@@ -3,6 +3,7 @@
  */
 #include "record/log.h"
 
+#include "record/points.h"
 #include "record/tls.h"
 
 static uint64_t now(void)
@@ -19,9 +20,11 @@ static void link_chunk(struct marey_log *log, struct marey_chunk *chunk, uint64_
     chunk->since_ticks = since_ticks;
     if (former != NULL)
         former->n_words = (uint32_t)(marey__log_at(log) - former->word);
+    MAREY_POINT(MAREY_POINT_CHUNK_LEFT);
     log->chunk = chunk;
     log->end = chunk->word + MAREY_CHUNK_WORDS;
     marey__log_publish(log, chunk->word);
+    MAREY_POINT(MAREY_POINT_PLACE_MOVED);
     atomic_store_explicit(former == NULL ? &log->first : &former->next, chunk,
                           memory_order_release);
 }

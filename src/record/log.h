@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 #include "record/layout.h"
-#include "record/sites.h"
 #include "record/pool.h"
+#include "record/sites.h"
 
 #define MAREY_THREAD_NAME_BYTES 64
 

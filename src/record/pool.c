@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "record/points.h"
+
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define ROOM_TO_GROW_BYTES (8 * GIB)
@@ -23,8 +25,8 @@ static uint32_t idx_of(const struct marey_pool *pool, const struct marey_chunk *
 
 static void *reserve(size_t bytes)
 {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                    -1, 0);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -110,6 +112,7 @@ static struct marey_chunk *pop(struct marey_pool *pool)
         if (above == 0)
             return NULL;
         const uint64_t below = atomic_load_explicit(&pool->below[above - 1], memory_order_relaxed);
+        MAREY_POINT(MAREY_POINT_POP_LOOKED);
         if (atomic_compare_exchange_weak_explicit(&pool->top, &top, next_tag(top) | below,
                                                   memory_order_acq_rel, memory_order_acquire)) {
             (void)atomic_fetch_sub_explicit(&pool->n_free, 1, memory_order_relaxed);

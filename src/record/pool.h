@@ -38,9 +38,9 @@ struct marey_pool {
     char *base;
     size_t reserved_bytes;
     size_t n_chunks;
-    void *below_map; /* what was mapped for `below` */
-    _Atomic(uint32_t) *below; /* [n_chunks] stack of free chunks: the one below, +1; 0: none */
-    _Atomic(uint64_t) top;    /* tag << 32 | index + 1. The tag changes with each change (ABA) */
+    void *below_map;           /* what was mapped for `below` */
+    _Atomic(uint32_t) *below;  /* [n_chunks] stack of free chunks: the one below, +1; 0: none */
+    _Atomic(uint64_t) top;     /* tag << 32 | index + 1. The tag changes with each change (ABA) */
     _Atomic(uint32_t) n_fresh; /* chunks that were ever taken */
     _Atomic(uint32_t) n_free;  /* on the stack; approximate */
     _Atomic(uint32_t) n_used;  /* taken and not given back */

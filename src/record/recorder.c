@@ -27,10 +27,8 @@ struct marey_recorder marey__recorder = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .sites = {.lock = PTHREAD_MUTEX_INITIALIZER},
     .feeder_wakes = PTHREAD_COND_INITIALIZER,
+    .once = PTHREAD_ONCE_INIT,
 };
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t end_of_thread;
 
 /* Release pairs with the acquire of marey__recorder_recycle: what the thread wrote is whole. */
 static void at_end_of_thread(void *ptr)
@@ -43,13 +41,13 @@ static void at_end_of_thread(void *ptr)
 
 static void prepare_process(void)
 {
-    (void)pthread_key_create(&end_of_thread, at_end_of_thread);
+    (void)pthread_key_create(&marey__recorder.end_of_thread, at_end_of_thread);
     marey__fork_prepare_process();
 }
 
 void marey__recorder_lock(void)
 {
-    (void)pthread_once(&once, prepare_process);
+    (void)pthread_once(&marey__recorder.once, prepare_process);
     (void)pthread_mutex_lock(&marey__recorder.lock);
 }
 
@@ -77,7 +75,7 @@ struct marey_log *marey__recorder_register(void)
         log->next = marey__recorder.logs;
         marey__recorder.logs = log;
         marey__recorder_unlock();
-        (void)pthread_setspecific(end_of_thread, log);
+        (void)pthread_setspecific(marey__recorder.end_of_thread, log);
         marey__log = log;
     }
     atomic_signal_fence(memory_order_seq_cst);
@@ -88,7 +86,7 @@ struct marey_log *marey__recorder_register(void)
 void marey__recorder_forget_thread(void)
 {
     marey__log = &marey__no_log;
-    (void)pthread_setspecific(end_of_thread, NULL);
+    (void)pthread_setspecific(marey__recorder.end_of_thread, NULL);
 }
 
 void marey_thread_name(struct marey_str name)
@@ -132,9 +130,8 @@ static void recycle_chunks(struct marey_log *log)
     while (chunk != NULL) {
         struct marey_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
         const bool is_last = next == NULL;
-        const bool is_kept =
-            is_last ? !has_ended || is_needed(chunk->since_ticks, UINT64_MAX)
-                    : is_needed(chunk->since_ticks, next->since_ticks);
+        const bool is_kept = is_last ? !has_ended || is_needed(chunk->since_ticks, UINT64_MAX)
+                                     : is_needed(chunk->since_ticks, next->since_ticks);
         if (is_kept) {
             before = chunk;
         } else {

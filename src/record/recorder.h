@@ -26,8 +26,11 @@ struct marey_recorder {
     bool is_tsc;          /* set once, before wants */
     uint64_t epoch_ticks; /* that records count from; set once */
 
-    _Atomic(uint64_t) n_guarded;  /* records dropped by a guard; relaxed, a count */
+    _Atomic(uint64_t) n_guarded; /* records dropped by a guard; relaxed, a count */
     struct marey_sites sites;
+
+    pthread_once_t once;
+    pthread_key_t end_of_thread; /* its destructor marks a log as ended */
 
     pthread_mutex_t lock; /* of all below */
     struct marey_pool *pool;

@@ -102,8 +102,8 @@ enum marey_status marey_cycles_start(const struct marey_schedule *schedule,
     if (made == NULL)
         return marey__fail_nomem(err);
     made->schedule = *schedule;
-    made->options = options != NULL ? *options
-                                    : (struct marey_session_options){.size = sizeof made->options};
+    made->options =
+        options != NULL ? *options : (struct marey_session_options){.size = sizeof made->options};
     made->ready = ready;
     made->user = user;
     made->action = marey_schedule_action(schedule, 0);

@@ -158,8 +158,9 @@ static int64_t error_of_clock(const struct marey_session *session)
 static enum marey_status stop_locked(struct marey_session *session, struct marey_error *err)
 {
     if (session->generation != marey__recorder.generation)
-        return marey__fail(err, MAREY_INVALID,
-                           "cannot stop a session of the parent process, start one in this process");
+        return marey__fail(
+            err, MAREY_INVALID,
+            "cannot stop a session of the parent process, start one in this process");
     if (!session->is_running)
         return MAREY_OK;
     session->stop = marey__clock_pair(session->is_tsc);

@@ -16,7 +16,7 @@ struct marey_session_meta {
 
 struct marey_session {
     struct marey_session *next; /* in the recorder's list */
-    uint32_t n_refs; /* the user and each trace; under the recorder's lock */
+    uint32_t n_refs;            /* the user and each trace; under the recorder's lock */
     uint32_t generation;
     uint32_t wants;
     bool is_running;

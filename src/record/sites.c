@@ -86,26 +86,19 @@ uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *c
     return site_id;
 }
 
-/* The lower bits of a pointer to a name say little. */
-static size_t slot_of(const char *name, uint32_t scope)
-{
-    const uint64_t mixed = ((uint64_t)(uintptr_t)name + scope) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(mixed >> 55) % MAREY_CACHED_NAMES;
-}
-
-uint32_t marey__sites_find_c(struct marey_sites *names, struct marey_name_cache *cache,
+uint32_t marey__sites_find_c(struct marey_sites *sites, struct marey_name_cache *cache,
                              const char *name, uint32_t scope)
 {
-    struct marey_cached_pointer *cached = &cache->by_pointer[slot_of(name, scope)];
+    uint32_t site_id = marey__sites_known(cache, name, scope);
 
-    if (cached->ptr == name && cached->scope == scope && strcmp(cached->text, name) == 0)
-        return cached->site_id;
-
-    const uint32_t site_id = marey__sites_find(names, cache, marey__str(name), scope);
+    if (site_id != 0)
+        return site_id;
+    site_id = marey__sites_find(sites, cache, marey__str(name), scope);
     if (site_id == 0)
         return 0;
     uint32_t same_scope = scope;
-    const struct marey_str text = marey__sites_text(names, site_id, &same_scope);
-    *cached = (struct marey_cached_pointer){name, text.ptr, site_id, scope};
+    const struct marey_str text = marey__sites_text(sites, site_id, &same_scope);
+    *marey__sites_slot(cache, name, scope) =
+        (struct marey_cached_pointer){name, text.ptr, site_id, scope};
     return site_id;
 }

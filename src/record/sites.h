@@ -9,6 +9,7 @@
 #define MAREY_SRC_RECORD_SITES_H
 
 #include <pthread.h>
+#include <string.h>
 
 #include "base/intern.h"
 
@@ -47,8 +48,28 @@ uint32_t marey__sites_add(struct marey_sites *names, struct marey_str text, uint
 uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *cache,
                            struct marey_str text, uint32_t scope);
 
-/* By a terminated name; its bytes are compared, so the pointer may mean another name than before. */
-uint32_t marey__sites_find_c(struct marey_sites *names, struct marey_name_cache *cache,
+/* The lower bits of a pointer to a name say little. */
+static inline struct marey_cached_pointer *marey__sites_slot(struct marey_name_cache *cache,
+                                                             const char *name, uint32_t scope)
+{
+    const uint64_t mixed = ((uint64_t)(uintptr_t)name + scope) * UINT64_C(0x9e3779b97f4a7c15);
+    return &cache->by_pointer[(mixed >> 55) % MAREY_CACHED_NAMES];
+}
+
+/* What the thread knows of a terminated name; 0: nothing. The bytes are compared, so the pointer
+ * may mean another name than before. */
+static inline uint32_t marey__sites_known(struct marey_name_cache *cache, const char *name,
+                                          uint32_t scope)
+{
+    const struct marey_cached_pointer *cached = marey__sites_slot(cache, name, scope);
+
+    return cached->ptr == name && cached->scope == scope && strcmp(cached->text, name) == 0
+               ? cached->site_id
+               : 0;
+}
+
+/* The same, and learns it. 0 without memory. */
+uint32_t marey__sites_find_c(struct marey_sites *sites, struct marey_name_cache *cache,
                              const char *name, uint32_t scope);
 
 /* Text and scope of an id; {NULL, 0} for an id that is not there. */

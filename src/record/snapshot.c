@@ -79,8 +79,8 @@ static void fill_chunks(struct marey_snapshot *snapshot, struct marey_log *log, 
 
 static void fill(struct marey_snapshot *snapshot, size_t n_parts, size_t n_chunks)
 {
-    for (struct marey_log *log = marey__recorder.logs;
-         log != NULL && snapshot->n_parts < n_parts; log = log->next) {
+    for (struct marey_log *log = marey__recorder.logs; log != NULL && snapshot->n_parts < n_parts;
+         log = log->next) {
         struct marey_log_part part = {
             .thread_id = log->thread_id,
             .first_chunk = snapshot->n_chunks,
@@ -104,16 +104,15 @@ static void set_time(struct marey_session *session, struct marey_snapshot *snaps
     snapshot->stop_ticks = end.ticks - session->epoch_ticks;
     snapshot->line = marey__clock_line(&session->start, &end);
     snapshot->line.ticks -= session->epoch_ticks;
-    snapshot->clock_error_ns = session->is_running
-                                   ? (end.width_ns > session->start.width_ns ? end.width_ns
-                                                                             : session->start.width_ns)
-                                   : session->clock_error_ns;
+    snapshot->clock_error_ns =
+        session->is_running
+            ? (end.width_ns > session->start.width_ns ? end.width_ns : session->start.width_ns)
+            : session->clock_error_ns;
     snapshot->n_guarded = atomic_load_explicit(&marey__recorder.n_guarded, memory_order_relaxed) -
                           session->n_guarded_before;
 }
 
-static enum marey_status take_locked(struct marey_session *session,
-                                     const struct marey_alloc *alloc,
+static enum marey_status take_locked(struct marey_session *session, const struct marey_alloc *alloc,
                                      struct marey_snapshot *snapshot, struct marey_error *err)
 {
     size_t n_parts = 0;

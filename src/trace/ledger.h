@@ -34,8 +34,8 @@ enum marey_reason {
     MAREY_REASON_NO_LAUNCH,
     MAREY_REASON_NO_KERNEL,
     MAREY_REASON_KERNEL_BEFORE_LAUNCH,
-    MAREY_REASON_MANY_LABELS, /* counted once */
-    MAREY_REASON_LOST,        /* while recording */
+    MAREY_REASON_MANY_LABELS,  /* counted once */
+    MAREY_REASON_LOST,         /* while recording */
     MAREY_REASON_CLOCK_UNSURE, /* counted once a session */
     /* info */
     MAREY_REASON_RANK_ASSUMED,

@@ -5,6 +5,9 @@
  * that began no later than itself: mostly right after the one that the operation before it
  * found, since a stream works in order, else by bisection. Its owner is the innermost op
  * around that call. External ids, flows and overhead records decide nothing.
+ *
+ * Chains of slices may be as deep as a file is long, so nothing here climbs one twice:
+ * which launches are open is a stack along the track, and what long climbs find is kept.
  */
 #include "base/error.h"
 #include "base/hashmap.h"
@@ -13,7 +16,14 @@
 #include "trace/model.h"
 
 #define N_FREE_STEPS 64
+#define N_NEAR_LAUNCHES 8
 #define OWNED_BY_NOBODY (MAREY_NONE - 1)
+
+struct indices {
+    uint32_t *at;
+    size_t n;
+    size_t capacity;
+};
 
 struct launch {
     uint64_t correlation;
@@ -29,9 +39,12 @@ struct owner_work {
     struct launch *launches; /* [n] by source, correlation, start once they are all there */
     size_t n;
     size_t capacity;
-    size_t hint;                    /* where the last search ended */
-    struct marey_hashmap far_owner; /* of slices that long climbs have passed */
-    uint8_t *is_launch_name;        /* by name id: 0 not asked yet, 1 no, 2 yes */
+    size_t hint;         /* where the last search ended */
+    struct indices open; /* launches around the next one of the track, outermost first */
+    struct marey_hashmap deep_launch; /* by correlation: the latest with so many open inside it */
+    struct indices path;              /* slices of a climb */
+    struct marey_hashmap far_owner;   /* of slices that long climbs have passed */
+    uint8_t *is_launch_name;          /* by name id: 0 not asked yet, 1 no, 2 yes */
     size_t n_names;
 };
 
@@ -76,44 +89,72 @@ static size_t first_link(const struct marey_trace *trace, uint32_t slice_idx)
     return low;
 }
 
-/* The position of a slice's link, or the number of links. */
-static size_t find_link(const struct marey_trace *trace, uint32_t slice_idx)
+static bool append(const struct marey_alloc *alloc, struct indices *indices, uint32_t value)
 {
-    const size_t link = first_link(trace, slice_idx);
-    return link < trace->links.n && trace->links.slice_idx[link] == slice_idx ? link
-                                                                              : trace->links.n;
+    void *at = indices->at;
+    if (!marey__grow(alloc, &at, &indices->capacity, indices->n + 1, sizeof *indices->at))
+        return false;
+    indices->at = at;
+    indices->at[indices->n++] = value;
+    return true;
 }
 
-/* A driver call inside the runtime call of the same correlation is no launch of its own. */
-static bool is_inside_same_launch(struct owner_work *work, uint32_t slice_idx, uint64_t correlation)
+/* A launch of unknown or no length is never open. */
+static int64_t end_of(const struct owner_work *work, const struct launch *launch)
 {
-    const struct marey_trace *trace = work->trace;
-    uint32_t up = trace->slices.parent_idx[slice_idx];
-    while (up != MAREY_NONE && is_call(marey_trace_slice_kind(trace, up))) {
-        const size_t link = find_link(trace, up);
-        if (link < trace->links.n && trace->links.correlation[link] == correlation &&
-            is_launch(work, up))
+    const int64_t dur_ns = work->trace->slices.dur_ns[launch->slice_idx];
+    return launch->start_ns + (dur_ns < 0 ? 0 : dur_ns);
+}
+
+static bool is_around(const struct owner_work *work, uint32_t outer, const struct launch *inner)
+{
+    const struct launch *launch = &work->launches[outer];
+    return launch->correlation == inner->correlation && end_of(work, launch) > inner->start_ns;
+}
+
+/* A driver call inside the runtime call of the same correlation is no launch of its own,
+ * whatever lies between them. At most one launch of a correlation is open on a track, so
+ * those that lie too deep for a look at each are found by the latest that lay there. */
+static bool is_inside_same_launch(struct owner_work *work, const struct launch *inner,
+                                  uint32_t first_slice)
+{
+    struct indices *open = &work->open;
+    while (open->n > 0 && end_of(work, &work->launches[open->at[open->n - 1]]) <= inner->start_ns)
+        open->n--;
+    const size_t n_near = open->n < N_NEAR_LAUNCHES ? open->n : N_NEAR_LAUNCHES;
+    for (size_t i = 1; i <= n_near; i++)
+        if (is_around(work, open->at[open->n - i], inner))
             return true;
-        up = trace->slices.parent_idx[up];
-    }
-    return false;
+    if (open->n <= N_NEAR_LAUNCHES)
+        return false;
+    const uint32_t deep = marey__hashmap_get(&work->deep_launch, inner->correlation);
+    return deep != MAREY_NONE && work->launches[deep].slice_idx >= first_slice &&
+           is_around(work, deep, inner);
 }
 
-static bool add_launch(struct owner_work *work, uint32_t slice_idx, uint64_t correlation,
-                       uint32_t source_idx)
+static bool open_launch(struct owner_work *work, uint32_t launch_idx)
+{
+    struct indices *open = &work->open;
+    if (!append(&work->trace->alloc, open, launch_idx))
+        return false;
+    if (open->n <= N_NEAR_LAUNCHES)
+        return true;
+    const uint32_t deep = open->at[open->n - 1 - N_NEAR_LAUNCHES];
+    uint32_t *place = marey__hashmap_put(&work->deep_launch, work->launches[deep].correlation);
+    if (place != NULL)
+        *place = deep;
+    return place != NULL;
+}
+
+static bool add_launch(struct owner_work *work, const struct launch *launch)
 {
     void *at = work->launches;
     if (!marey__grow(&work->trace->alloc, &at, &work->capacity, work->n + 1,
                      sizeof *work->launches))
         return false;
     work->launches = at;
-    work->launches[work->n++] = (struct launch){
-        .correlation = correlation,
-        .start_ns = work->trace->slices.start_ns[slice_idx],
-        .slice_idx = slice_idx,
-        .source_idx = source_idx,
-    };
-    return true;
+    work->launches[work->n++] = *launch;
+    return end_of(work, launch) == launch->start_ns || open_launch(work, (uint32_t)(work->n - 1));
 }
 
 static int compare_launches(const void *ctx, uint32_t a, uint32_t b)
@@ -160,16 +201,21 @@ static bool sort_launches(struct owner_work *work)
 static bool collect_launches(struct owner_work *work)
 {
     const struct marey_trace *trace = work->trace;
-    size_t track = 0;
+    const struct marey_track *track = trace->tracks.at;
     for (size_t i = 0; i < trace->links.n; i++) {
         const uint32_t slice_idx = trace->links.slice_idx[i];
-        while (slice_idx - trace->tracks.at[track].first_slice >= trace->tracks.at[track].n_slices)
+        while (slice_idx - track->first_slice >= track->n_slices) {
             track++;
-        if (!is_launch(work, slice_idx) ||
-            is_inside_same_launch(work, slice_idx, trace->links.correlation[i]))
-            continue;
-        if (!add_launch(work, slice_idx, trace->links.correlation[i],
-                        trace->tracks.at[track].source_idx))
+            work->open.n = 0;
+        }
+        const struct launch launch = {
+            .correlation = trace->links.correlation[i],
+            .start_ns = trace->slices.start_ns[slice_idx],
+            .slice_idx = slice_idx,
+            .source_idx = track->source_idx,
+        };
+        if (is_launch(work, slice_idx) &&
+            !is_inside_same_launch(work, &launch, track->first_slice) && !add_launch(work, &launch))
             return false;
     }
     return sort_launches(work);
@@ -241,60 +287,61 @@ static bool is_op(const struct marey_trace *trace, uint32_t slice_idx)
     return kind == MAREY_KIND_OP || kind == MAREY_KIND_OTHER;
 }
 
-/* What a climb from one slice upwards has met. */
-struct climb {
-    uint32_t op;         /* the innermost, where the climb ends */
-    uint32_t annotation; /* the innermost */
-};
-
-static void meet(const struct marey_trace *trace, struct climb *climb, uint32_t slice_idx)
+static bool is_annotation(const struct marey_trace *trace, uint32_t slice_idx)
 {
-    if (is_op(trace, slice_idx))
-        climb->op = slice_idx;
-    else if (marey_trace_slice_kind(trace, slice_idx) == MAREY_KIND_ANNOTATION &&
-             climb->annotation == MAREY_NONE)
-        climb->annotation = slice_idx;
+    return marey_trace_slice_kind(trace, slice_idx) == MAREY_KIND_ANNOTATION;
 }
 
-static uint32_t result_of(const struct climb *climb)
+/* What find_owner finds from one slice on; kept for each slice that the climb passes, so
+ * that none is passed twice. False without memory. */
+static bool find_far_owner(struct owner_work *work, uint32_t from, uint32_t *owner)
 {
-    return climb->op != MAREY_NONE ? climb->op : climb->annotation;
+    const struct marey_trace *trace = work->trace;
+    uint32_t up = from;
+    uint32_t known = MAREY_NONE;
+    work->path.n = 0;
+    for (; up != MAREY_NONE && !is_op(trace, up); up = trace->slices.parent_idx[up]) {
+        known = marey__hashmap_get(&work->far_owner, up);
+        if (known != MAREY_NONE)
+            break;
+        if (!append(&trace->alloc, &work->path, up))
+            return false;
+    }
+    uint32_t found = known == MAREY_NONE ? up : known == OWNED_BY_NOBODY ? MAREY_NONE : known;
+    const bool has_op = found != MAREY_NONE && is_op(trace, found);
+    while (work->path.n > 0) {
+        const uint32_t slice_idx = work->path.at[--work->path.n];
+        if (!has_op && is_annotation(trace, slice_idx))
+            found = slice_idx;
+        uint32_t *place = marey__hashmap_put(&work->far_owner, slice_idx);
+        if (place == NULL)
+            return false;
+        *place = found == MAREY_NONE ? OWNED_BY_NOBODY : found;
+    }
+    *owner = found;
+    return true;
 }
 
 /* Innermost op at or above a slice, else innermost annotation, else MAREY_NONE. A few steps
- * lead there; from the N_FREE_STEPS-th on what lies above is remembered and asked for, so
- * that a deep chain is not climbed again for each launch in it. False without memory. */
+ * lead there. False without memory. */
 static bool find_owner(struct owner_work *work, uint32_t from, uint32_t *owner)
 {
     const struct marey_trace *trace = work->trace;
-    struct climb near = {MAREY_NONE, MAREY_NONE};
-    struct climb far = {MAREY_NONE, MAREY_NONE}; /* from far_idx on */
-    uint32_t far_idx = MAREY_NONE;
+    uint32_t annotation = MAREY_NONE;
     uint32_t n_steps = 0;
+    uint32_t up = from;
 
-    for (uint32_t up = from; up != MAREY_NONE && near.op == MAREY_NONE;
-         up = trace->slices.parent_idx[up]) {
-        uint32_t met = up;
-        if (++n_steps > N_FREE_STEPS) {
-            const uint32_t known = marey__hashmap_get(&work->far_owner, up);
-            far_idx = far_idx == MAREY_NONE ? up : far_idx;
-            if (known == OWNED_BY_NOBODY)
-                break;
-            met = known != MAREY_NONE ? known : up;
-        }
-        meet(trace, &near, met);
-        if (far_idx != MAREY_NONE)
-            meet(trace, &far, met);
-        if (met != up)
-            break;
+    for (; up != MAREY_NONE && !is_op(trace, up) && n_steps < N_FREE_STEPS; n_steps++) {
+        if (annotation == MAREY_NONE && is_annotation(trace, up))
+            annotation = up;
+        up = trace->slices.parent_idx[up];
     }
-    *owner = result_of(&near);
-    if (far_idx == MAREY_NONE)
-        return true;
-    uint32_t *place = marey__hashmap_put(&work->far_owner, far_idx);
-    if (place != NULL)
-        *place = result_of(&far) != MAREY_NONE ? result_of(&far) : OWNED_BY_NOBODY;
-    return place != NULL;
+    *owner = up;
+    if (n_steps == N_FREE_STEPS && !find_far_owner(work, up, owner))
+        return false;
+    if (annotation != MAREY_NONE && (*owner == MAREY_NONE || !is_op(trace, *owner)))
+        *owner = annotation;
+    return true;
 }
 
 static bool own_launches(struct owner_work *work)
@@ -398,6 +445,7 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
     struct owner_work work = {.trace = trace, .n_names = trace->strings.n};
     uint32_t *launch_idx = marey__alloc(alloc, n, sizeof *launch_idx);
     uint32_t *owner_idx = marey__alloc(alloc, n, sizeof *owner_idx);
+    marey__hashmap_init(&work.deep_launch, alloc);
     marey__hashmap_init(&work.far_owner, alloc);
     work.is_launch_name = marey__alloc_zero(alloc, work.n_names, 1);
     if (launch_idx == NULL || owner_idx == NULL || work.is_launch_name == NULL ||
@@ -424,6 +472,9 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
 
 done:
     marey__hashmap_release(&work.far_owner);
+    marey__hashmap_release(&work.deep_launch);
+    marey__dealloc(alloc, work.path.at, work.path.capacity, sizeof *work.path.at);
+    marey__dealloc(alloc, work.open.at, work.open.capacity, sizeof *work.open.at);
     marey__dealloc(alloc, work.launches, work.capacity, sizeof *work.launches);
     marey__dealloc(alloc, work.is_launch_name, work.n_names, 1);
     marey__dealloc(alloc, owner_idx, n, sizeof *owner_idx);

@@ -18,7 +18,6 @@ from torch import nn  # noqa: E402
 from torch.profiler import ProfilerActivity, profile, record_function  # noqa: E402
 
 ALL = WANT_RANGES | WANT_OPS | WANT_INPUTS
-EVALUATE = "autograd::engine::evaluate_function: "
 
 
 # ---- programs ------------------------------------------------------------------------------
@@ -153,7 +152,7 @@ CASES: tuple[Callable[[], None], ...] = (
 def with_copies(ops: list[Op]) -> list[Op]:
     """torch shows an evaluate_function with what the node in it has."""
     for op, following in zip(ops, ops[1:]):
-        if op.name.startswith(EVALUATE) and following.scope == BACKWARD:
+        if op.name.startswith(torch_view.EVALUATE) and following.scope == BACKWARD:
             op.sequence, op.forward_thread = following.sequence, following.forward_thread
     return ops
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from host import (
+    BACKWARD,
     BOOL,
     DOUBLE,
     INT,
@@ -25,6 +26,7 @@ from host import (
     Op,
 )
 
+EVALUATE = "autograd::engine::evaluate_function: "
 SCALARS = (INT, DOUBLE, BOOL)
 SYMBOLIC = ("ComplexDouble", "SymInt", "SymFloat", "SymBool")
 LONGEST_LIST = 30
@@ -76,12 +78,17 @@ def shown_input(value: Input) -> tuple[Any, Any, str, str]:
     return [], [], "", ""
 
 
+def forward_thread_of(op: Op) -> int:
+    """torch shows 0 for whatever is no backward node."""
+    return op.forward_thread if op.scope == BACKWARD or op.name.startswith(EVALUATE) else 0
+
+
 def shown(op: Op) -> Shown:
     rows = [shown_input(value) for value in op.inputs]
     dims, strides, types, concrete = ([row[i] for row in rows] for i in range(4))
     has_sequence = op.sequence >= 0
     return Shown(op.name, op.sequence if has_sequence else None,
-                 op.forward_thread if has_sequence else None, dims, strides, types, concrete)
+                 forward_thread_of(op) if has_sequence else None, dims, strides, types, concrete)
 
 
 def recorded(prof: Any, folder: Path) -> list[tuple[int, Shown]]:

@@ -69,6 +69,22 @@ def test_a_list_is_one_trace(tmp_path: Path) -> None:
     assert [source.rank for source in trace.sources] == [1, 0]
 
 
+def test_no_traces_in_a_folder_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(TEXT)
+    (tmp_path / "b.json").write_text('{"lr": 0.1}')
+    with pytest.warns(UserWarning, match=r"passed over: .*b\.json"):
+        trace = marey.load(tmp_path)
+    assert len(trace.sources) == 1
+    with pytest.raises(marey.FormatError, match="without a list of records"):
+        marey.load([tmp_path / "a.json", tmp_path / "b.json"])
+    (tmp_path / "a.json").write_bytes(TEXT[:-20])
+    with pytest.raises(marey.FormatError, match=r"a\.json"):
+        marey.load(tmp_path)
+    (tmp_path / "a.json").unlink()
+    with pytest.raises(marey.FormatError, match=r"b\.json"), pytest.warns(UserWarning):
+        marey.load(tmp_path)
+
+
 def test_a_folder_is_its_trace_files(tmp_path: Path) -> None:
     for name in ("b.json", "a.json"):
         (tmp_path / name).write_bytes(TEXT)
@@ -171,7 +187,7 @@ def test_export_keeps_a_file_unless_told_otherwise(tmp_path: Path, file: Path) -
     path = tmp_path / "out.json"
     path.write_text("mine")
     trace = marey.load(file)
-    with pytest.raises(OSError, match="out.json"):
+    with pytest.raises(FileExistsError, match=r"overwrite=True .*out\.json"):
         trace.export_chrome_trace(path)
     assert path.read_text() == "mine"
     trace.export_chrome_trace(path, overwrite=True)

@@ -176,6 +176,10 @@ def test_tables_take_their_arguments() -> None:
         {"layout": "mine"},
         {"time_unit": "ns"},
         {"row_limit": 0},
+        {"row_limit": -2},
+        {"max_name_column_width": -1},
+        {"max_shapes_column_width": -3},
+        {"max_src_column_width": -4},
     ],
 )
 def test_tables_refuse_other_words(arguments: dict[str, Any]) -> None:
@@ -188,8 +192,21 @@ def test_views_refuse_other_words() -> None:
         load().view(compat="nsys")
     with pytest.raises(ValueError, match="two"):
         load().view(version="two")
-    with pytest.raises(ValueError, match="1"):
+    with pytest.raises(ValueError, match=r"'1\.13': 2\.4 is the oldest"):
         load().view(version="1.13")
+    with pytest.raises(ValueError, match=r"'2\.133'"):
+        load().view(version="2.133")
+    with pytest.raises(TypeError, match=r"2\.13, a float: write it as text"):
+        load().view(version=2.13)  # type: ignore[arg-type]
+
+
+def test_depths_of_stacks_are_not_negative() -> None:
+    with pytest.raises(ValueError, match="-1"):
+        load().key_averages(group_by_stack_n=-1)
+    with pytest.raises(ValueError, match="-1"):
+        load().view().key_averages(group_by_stack_n=-1)
+    with pytest.raises(ValueError, match="-1"):
+        load().view().events().key_averages(group_by_stack_n=-1)
 
 
 # ---- columns -----------------------------------------------------------------------------------

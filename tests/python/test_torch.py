@@ -195,6 +195,17 @@ def test_an_unknown_metric_is_a_value_error(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_negative_width_is_a_value_error() -> None:
+    """In torch it cuts names from their end, and the columns no longer meet."""
+    with pytest.raises(ValueError, match="-1"):
+        view().key_averages().table(max_name_column_width=-1)
+
+
+def test_a_negative_row_limit_is_all_rows() -> None:
+    rows = view().key_averages()
+    assert rows.table(row_limit=-5) == rows.table(row_limit=-1)
+
+
 def test_an_unknown_sort_key_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="nonsense"):
         view().key_averages().table(sort_by="nonsense")

@@ -236,6 +236,8 @@ static void valid_values_stay_byte_for_byte(void **state)
         "{\"a\": \"x\\\"y\\\\z\\n\\u00e9\\/\", \"b\"\t:\r\n -0}",
         "{\"caf\xc3\xa9\": \"\xe6\xb3\xa8\"}",
         "{\"NaN\": \"NaN and -Infinity, inf\", \"nan\": [\"nan\"]}",
+        "[0, -0, 0.5, 10, 1E5, 1e+05, 1.25e-3, true,false,null]",
+        "[\"000\", \".5\", \"0x10\", \"5.\", \"1e\"]",
         "{\"banana\": \"information\", \"nano\": 1, \"infix\": false}",
         "[1, 2]",
         "\"text\"",
@@ -252,6 +254,10 @@ static void invalid_values_are_mended(void **state)
     expect_copied("{\"x\":NaN}", "{\"x\":null}");
     expect_copied("{\"x\": Infinity, \"y\":-Infinity,\"z\":[inf,-inf , nan]}",
                   "{\"x\": null, \"y\":null,\"z\":[null,null , null]}");
+    expect_copied("{\"x\":000,\"y\": [0x10, .5 ,-01], \"z\":5.}",
+                  "{\"x\":\"000\",\"y\": [\"0x10\", \".5\" ,\"-01\"], \"z\":\"5.\"}");
+    expect_copied("{\"x\":+1,\"y\":1e,\"z\":1.e5,\"v\":-,\"w\":tru}",
+                  "{\"x\":\"+1\",\"y\":\"1e\",\"z\":\"1.e5\",\"v\":\"-\",\"w\":\"tru\"}");
     expect_copied("{\"x\":\"C:\\x\\new\"}", "{\"x\":\"C:\\\\x\\new\"}");
     expect_copied("{\"x\":\"\\u12g4\"}", "{\"x\":\"\\\\u12g4\"}");
     expect_copied("{\"x\":\"a\tb\nc\x01\"}", "{\"x\":\"a\\tb\\nc\\u0001\"}");
@@ -266,16 +272,48 @@ static void invalid_values_are_mended(void **state)
 static void scan_finds_oddities_at_every_place(void **state)
 {
     (void)state;
-    static const char *const odd[] = {"NaN", "inf", "-Infinity"};
+    static const char *const odd[] = {"NaN", "inf", "-Infinity", "00", ".5"};
     char json[128];
     char want[128];
     for (int before = 0; before < 70; before++)
         for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
             for (int after = 0; after < 3; after++) {
                 (void)snprintf(json, sizeof json, "{\"%0*d\":%s%*s}", before, 0, odd[i], after, "");
-                (void)snprintf(want, sizeof want, "{\"%0*d\":null%*s}", before, 0, after, "");
+                (void)snprintf(want, sizeof want, "{\"%0*d\":%s%*s}", before, 0,
+                               i < 3    ? "null"
+                               : i == 3 ? "\"00\""
+                                        : "\".5\"",
+                               after, "");
                 expect_copied(json, want);
             }
+}
+
+/* Writing what was written changes nothing any more. */
+static void members_are_escaped_once(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\n  \"a\\\"b\\\\c\\n\": \"d\\\"e\",\n  \"traceEvents\": [\n\n  ]\n}\n";
+    struct marey_text text = rewrite(file);
+    EXPECT_HOLDS(text.ptr, "\"a\\\"b\\\\c\\n\": \"d\\\"e\"");
+    expect_rewritten(text.ptr, text.ptr);
+    marey_text_release(&text);
+}
+
+/* What is no JSON is counted behind the records, and only there. */
+static void mended_scalars_are_counted(void **state)
+{
+    (void)state;
+    struct marey_text text = rewrite(
+        "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,"
+        "\"args\":{\"x\":000,\"y\":[NaN,1]}}],\"traceName\":\"t\"}");
+    EXPECT_HOLDS(text.ptr, "\"args\": {\"x\":\"000\",\"y\":[null,1]}");
+    EXPECT_HOLDS(text.ptr, "],\n  \"mareyMended\": {\"scalars\": 2},\n  \"traceName\": \"t\"\n}\n");
+    struct marey_text again = rewrite(text.ptr);
+    EXPECT_HOLDS(again.ptr, "{\n  \"mareyMended\": {\"scalars\": 2},\n  \"traceEvents\"");
+    EXPECT_TRUE(strstr(strstr(again.ptr, "mareyMended") + 1, "mareyMended") == NULL);
+    marey_text_release(&again);
+    marey_text_release(&text);
 }
 
 /* ---- digits ---- */
@@ -375,6 +413,8 @@ int main(void)
         cmocka_unit_test(records_look_like_kinetos),
         cmocka_unit_test(missing_members_stay_missing),
         cmocka_unit_test(names_are_escaped),
+        cmocka_unit_test(members_are_escaped_once),
+        cmocka_unit_test(mended_scalars_are_counted),
         cmocka_unit_test(begins_and_ends_pair_again),
         cmocka_unit_test(records_set_aside_are_written_or_counted),
         cmocka_unit_test(several_sources_are_refused),

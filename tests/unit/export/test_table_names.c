@@ -148,6 +148,13 @@ static void default_columns_fit_120(void **state)
         struct marey_text text = table_of(trace, grouping, (struct marey_table_options){0});
         EXPECT_TRUE(widest_line(&text) <= 120);
         EXPECT_HOLDS(text.ptr, "rows not shown");
+        if (mask == 0)
+            EXPECT_TRUE(strstr(text.ptr, "Left out") == NULL);
+        if (mask == 7)
+            EXPECT_HOLDS(text.ptr, "\nLeft out for want of room: mean, p50, p99; --columns all");
+        marey_text_release(&text);
+        text = table_of(trace, grouping, (struct marey_table_options){.columns = "all"});
+        EXPECT_TRUE(strstr(text.ptr, "Left out") == NULL);
         marey_text_release(&text);
     }
     marey_trace_free(trace);

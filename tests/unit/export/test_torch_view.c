@@ -1,6 +1,7 @@
 /*
  * test_torch_view.c - single rules of torch's view, on traces of a few records.
  */
+#include "support/make_trace.h"
 #include "unit/export/torch_records.h"
 
 /* ---- names ---- */
@@ -491,6 +492,24 @@ static void stacks_of_backward_are_those_of_forward(void **state)
 #undef BW
 }
 
+/* A climb to the op from each of them would be 10^11 steps: the test would not end. */
+static void overhead_in_a_deep_chain_is_placed_at_once(void **state)
+{
+    enum { N_DEEP = 400000 };
+    (void)state;
+    struct fixture fixture = {0};
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "5", "5");
+    make_slice(&make, "cpu_op", "a", 0, 10000 * INT64_C(1000));
+    for (int64_t i = 0; i < N_DEEP; i++)
+        make_slice(&make, "overhead", i % 2 == 0 ? "o" : "p", 1 + i, 9000 * INT64_C(1000) - i);
+    fixture.trace = make_trace_end(&make);
+    EXPECT_STATUS(marey_torch_view_new(fixture.trace, NULL, &fixture.view, NULL), MAREY_OK);
+    EXPECT_U64(n_events(&fixture), N_DEEP + 1);
+    close_fixture(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +530,7 @@ int main(void)
         cmocka_unit_test(kernels_have_the_thread_of_their_op),
         cmocka_unit_test(ids_of_calls_and_ops_are_mixed_up),
         cmocka_unit_test(calls_of_other_threads_cut_what_is_open),
+        cmocka_unit_test(overhead_in_a_deep_chain_is_placed_at_once),
         cmocka_unit_test(stacks_leave_out_torchs_own_entries),
         cmocka_unit_test(stacks_of_backward_are_those_of_forward),
     };

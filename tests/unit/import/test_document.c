@@ -20,6 +20,20 @@ static void members_are_kept_in_file_order(void **state)
     marey_trace_free(trace);
 }
 
+static void keys_of_members_are_resolved(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = read_text("{\"a\\\"b\\u00e9\\n\": 1, \"\": 2, \"\\u0061\": 3, "
+                                          "\"traceEvents\": [" X("a", "1", "1") "]}");
+    size_t n = 0;
+    const struct marey_meta *meta = marey_trace_metas(trace, &n);
+    EXPECT_U64(n, 3);
+    EXPECT_VIEW(marey_trace_string(trace, meta[0].key_id), "a\"b\xc3\xa9\n");
+    EXPECT_VIEW(marey_trace_string(trace, meta[1].key_id), "");
+    EXPECT_VIEW(marey_trace_meta(trace, "a"), "3");
+    marey_trace_free(trace);
+}
+
 static void base_time_counts_wherever_it_stands(void **state)
 {
     static const char *const rows[] = {
@@ -87,7 +101,9 @@ static void what_is_no_trace_is_named(void **state)
         {"{\"traceEvents\": null}", "without a list of records"},
         {"{\"traceEvents\": {}}", "without a list of records"},
         {"[[1, 2], [3]]", "memory timeline"},
-        {"[[[1], [2]]]", "memory timeline"},
+        {"[[-1, 0, 512, 1], [2, 3, 4, 5]]", "memory timeline"},
+        {"[[[1], [2]]]", "its list holds no records"},
+        {"[[[[", "its list holds no records"},
         {"[1, 2]", "no records"},
         {"[\"a\"]", "no records"},
         {"[{\"a\": 1}, {\"b\": 2}]", "no records of a trace"},
@@ -160,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_kept_in_file_order),
+        cmocka_unit_test(keys_of_members_are_resolved),
         cmocka_unit_test(base_time_counts_wherever_it_stands),
         cmocka_unit_test(rank_comes_from_the_file_or_is_assumed),
         cmocka_unit_test(a_byte_order_mark_is_passed),

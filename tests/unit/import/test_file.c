@@ -16,7 +16,7 @@
 /* A folder that lives as long as a test. */
 struct folder {
     char *path;
-    char file[16][128];
+    char file[256][128];
     size_t n;
 };
 
@@ -264,10 +264,12 @@ static void several_files_are_sources_of_one_trace(void **state)
 static void many_files_rest_between_uses(void **state)
 {
     struct folder *folder = *state;
-    const char *path = put_text(folder, "same", two_records);
+    char names[200][8];
     const char *paths[200];
-    for (size_t i = 0; i < 200; i++)
-        paths[i] = path;
+    for (size_t i = 0; i < 200; i++) {
+        (void)snprintf(names[i], sizeof names[i], "m%zu", i);
+        paths[i] = put_text(folder, names[i], two_records);
+    }
     struct marey_trace *trace = NULL;
     struct marey_error err = {0};
     EXPECT_OK(marey_import_files(paths, 200, NULL, &trace, &err), &err);
@@ -278,6 +280,23 @@ static void many_files_rest_between_uses(void **state)
     struct seen seen = {0};
     EXPECT_OK(marey_trace_walk_args(trace, &offset, 1, see, &seen, &err), &err);
     EXPECT_STR(seen.text[0], "{\"k\":1}");
+    marey_trace_free(trace);
+}
+
+static void a_file_named_twice_is_refused(void **state)
+{
+    struct folder *folder = *state;
+    struct marey_trace *trace = NULL;
+    struct marey_error err = {0};
+    const char *file = put_text(folder, "file", two_records);
+    const char *other = put_text(folder, "other", two_records);
+    char detour[128];
+    (void)snprintf(detour, sizeof detour, "%s/./file", folder->path);
+    const char *paths[] = {file, other, detour};
+    EXPECT_STATUS(marey_import_files(paths, 3, NULL, &trace, &err), MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "/./file': it is the same file as '");
+    EXPECT_TRUE(trace == NULL);
+    EXPECT_OK(marey_import_files(paths, 2, NULL, &trace, &err), &err);
     marey_trace_free(trace);
 }
 
@@ -347,7 +366,7 @@ static void folders_list_their_traces(void **state)
 static enum marey_status import_and_walk(void *ctx, const struct marey_alloc *alloc)
 {
     const struct marey_reading reading = {.window_bytes = 64};
-    const char *paths[] = {ctx, ctx};
+    const char *const *paths = ctx;
     struct marey_trace *trace = NULL;
     struct seen seen = {0};
     enum marey_status status = marey__import_files(paths, 2, alloc, &reading, &trace, NULL);
@@ -364,11 +383,9 @@ static void no_memory_leaves_nothing_behind(void **state)
     struct folder *folder = *state;
     unsigned char packed[2048];
     const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
-    char plain[128];
-    char gz[128];
-    strcpy(plain,
-           put_text(folder, "plain", LIST(X("caf\xc3\xa9\\n", "1", "1") "," X("b", "1", "1"))));
-    strcpy(gz, put_file(folder, "packed", packed, len));
+    static const char text[] = LIST(X("caf\xc3\xa9\\n", "1", "1") "," X("b", "1", "1"));
+    const char *plain[] = {put_text(folder, "plain", text), put_text(folder, "plain2", text)};
+    const char *gz[] = {put_file(folder, "gz", packed, len), put_file(folder, "gz2", packed, len)};
     EXPECT_TRUE(alloc_fail_sweep(import_and_walk, plain) > 20);
     EXPECT_TRUE(alloc_fail_sweep(import_and_walk, gz) > 20);
 }
@@ -386,6 +403,7 @@ int main(void)
         CASE(damaged_gzip_is_an_error),
         CASE(several_files_are_sources_of_one_trace),
         CASE(many_files_rest_between_uses),
+        CASE(a_file_named_twice_is_refused),
         CASE(standard_input_is_kept),
         CASE(what_cannot_be_read_says_why),
         CASE(folders_list_their_traces),

@@ -3,6 +3,8 @@
  */
 #include "read_text.h"
 
+#include <stdio.h>
+
 #define AT(ph, rest) "{\"ph\":\"" ph "\",\"pid\":1,\"tid\":1,\"name\":\"n\",\"cat\":\"c\"," rest "}"
 
 static void pairs_become_slices(void **state)
@@ -73,6 +75,22 @@ static void flows_keep_ids_of_any_form(void **state)
     EXPECT_TRUE(flows.id[2] >> 63 == 1);
     EXPECT_U64(count_of(trace, "other_phase"), 1); /* a flow without an id ties nothing */
     marey_trace_free(trace);
+}
+
+static void flows_without_an_id_are_counted(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"null", "\"\"", "[]", "[1]", "{}", "{\"local\":\"0x5\"}"};
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "[{\"ph\":\"s\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"id\":%s}]",
+                       ids[i]);
+        struct marey_trace *trace = read_text(text);
+        EXPECT_U64(marey_trace_flows(trace).n, 0);
+        EXPECT_U64(count_of(trace, "other_phase"), 1);
+        marey_trace_free(trace);
+    }
 }
 
 static void asynchronous_spans_pair_by_id(void **state)
@@ -247,6 +265,7 @@ int main(void)
         cmocka_unit_test(pairs_become_slices),
         cmocka_unit_test(instants_and_counters_are_points),
         cmocka_unit_test(flows_keep_ids_of_any_form),
+        cmocka_unit_test(flows_without_an_id_are_counted),
         cmocka_unit_test(asynchronous_spans_pair_by_id),
         cmocka_unit_test(metadata_records_are_kept_as_text),
         cmocka_unit_test(phases_that_are_not_held_are_counted),

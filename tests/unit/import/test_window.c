@@ -106,15 +106,16 @@ static void put_args(struct writer *w)
         "{\"a\": \"}\\\"{[\", \"b\": [[1, 2], []]}",
         "{\"External id\": 5, \"cbid\": 1, \"correlation\": 77}",
         "{\"correlation\": 18446744073709551616, \"device\": \"0\"}",
-        "{ \"device\": 0, \"context\": 1,\n \"stream\": 7, \"correlation\": 12, \"x\": {\"y\": [{}]}}",
+        ("{ \"device\": 0, \"context\": 1,\n \"stream\": 7, \"correlation\": 12, \"x\": {\"y\": "
+         "[{}]}}"),
         "{ \"device\": 0, \"context\": 1,\n \"stream\": 8, \"correlation\": 13, \"x\": [\"}\"]}",
         "{ \"device\": 1, \"context\": 1,\n \"stream\": 8, \"correlation\": 14, \"x\": 0}",
         "{\"External id\": 123456789012345, \"cbid\": 211, \"correlation\": 7}",
         "{\"External id\": 1234567890123456789, \"cbid\": 2, \"correlation\": 8}",
         "{\"stream\": -1, \"device\": 2}",
-        "{\"long\": \"\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\", "
-        "\"q\": \"\\\\\\\"\", \"z\": "
-        "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
+        ("{\"long\": \"\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\", "
+         "\"q\": \"\\\\\\\"\", \"z\": "
+         "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"),
         "\"text\"",
         "null",
     };

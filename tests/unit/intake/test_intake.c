@@ -8,6 +8,8 @@
 
 #include "base/str.h"
 #include "intake/intake.h"
+#include "marey/aggregate.h"
+#include "marey/export.h"
 #include "record/tls.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
@@ -214,10 +216,19 @@ static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
     const struct marey_op forward = {.name = "aten::mm", .sequence = 8, .forward_thread = 4};
     const struct marey_op backward = {
         .name = "MmBackward0", .sequence = 8, .forward_thread = 4, .scope = MAREY_SCOPE_BACKWARD};
+    const struct marey_op evaluation = {.name = "autograd::engine::evaluate_function: MmBackward0",
+                                        .sequence = -1};
+    const struct marey_op alone = {.name = "aten::relu", .sequence = 9, .forward_thread = 4};
     struct marey_session *session = start(MAREY_WANT_OPS);
     sink->op_begin(&forward);
     sink->op_end(0);
+    sink->op_begin(&forward);
+    sink->op_end(0);
+    sink->op_begin(&alone);
+    sink->op_end(0);
+    sink->op_begin(&evaluation);
     sink->op_begin(&backward);
+    sink->op_end(0);
     sink->op_end(0);
     struct marey_trace *trace = finish(session);
     struct marey_error err = {0};
@@ -233,8 +244,19 @@ static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
     EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_FORWARD_THREAD)[mm], 0);
     EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_FORWARD_THREAD)[node], 4);
     EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_SEQUENCE)[node], 8);
+    EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_SEQUENCE)[parent_of(trace, node)], 8);
+    EXPECT_I64(marey_trace_arg_ints(trace, MAREY_ARG_FORWARD_THREAD)[parent_of(trace, node)], 4);
     const int64_t *ids = marey_trace_arg_ints(trace, MAREY_ARG_EXTERNAL_ID);
     EXPECT_TRUE(ids[mm] > 0 && ids[node] > ids[mm]);
+
+    /* An arrow from the latest forward operator to the node. */
+    const struct marey_flows flows = marey_trace_flows(trace);
+    EXPECT_U64(flows.n, 2);
+    EXPECT_I64(flows.ts_ns[0], marey_trace_slices(trace).start_ns[find(trace, "aten::mm", 1)]);
+    EXPECT_I64(flows.ts_ns[1], marey_trace_slices(trace).start_ns[node]);
+    EXPECT_I64(flows.phase[0], 's');
+    EXPECT_I64(flows.phase[1], 'f');
+    EXPECT_U64(flows.id[0], flows.id[1]);
     marey_trace_free(trace);
 }
 
@@ -307,7 +329,8 @@ static void intake_tells_cpu_time(void **state)
     const char *names[2] = {"outer", "inner"};
     for (int i = 0; i < 2; i++) {
         const uint32_t idx = find(trace, names[i], 0);
-        EXPECT_OK(marey_trace_walk_args(trace, &slices.offset[idx], 1, copy_args, args, NULL), NULL);
+        EXPECT_OK(marey_trace_walk_args(trace, &slices.offset[idx], 1, copy_args, args, NULL),
+                  NULL);
         const char *at = strstr(args, "\"Thread CPU ns\": ");
         EXPECT_TRUE(at != NULL);
         cpu_ns[i] = strtoll(at + 17, NULL, 10);
@@ -344,6 +367,15 @@ static void intake_says_what_was_lost(void **state)
     EXPECT_U64(count_of(trace, "lost"), stats.n_lost);
     EXPECT_TRUE((slices.flags[idx] & MAREY_SLICE_OPEN) != 0);
     EXPECT_I64(slices.start_ns[idx] + slices.dur_ns[idx], stats.first_lost_ns);
+
+    struct marey_averages *averages = NULL;
+    struct marey_text text = {0};
+    EXPECT_OK(marey_averages_new(trace, NULL, &averages, &err), &err);
+    EXPECT_OK(marey_table_text(averages, NULL, &text, &err), &err);
+    EXPECT_HOLDS(text.ptr, "1 recording: window ");
+    EXPECT_HOLDS(text.ptr, " were recorded whole, ");
+    marey_text_release(&text);
+    marey_averages_free(averages);
     marey_trace_free(trace);
 }
 
@@ -378,8 +410,9 @@ static void intake_carries_metadata_and_rank(void **state)
 
     EXPECT_OK(marey_session_add_meta(session, marey__str("job"), marey__str("\"a\""), &err), &err);
     EXPECT_OK(marey_session_trace(session, &options, &trace, &err), &err);
-    EXPECT_STATUS(marey_session_trace(session, &(struct marey_intake_options){.size = 1}, &trace, &err),
-                  MAREY_INVALID);
+    EXPECT_STATUS(
+        marey_session_trace(session, &(struct marey_intake_options){.size = 1}, &trace, &err),
+        MAREY_INVALID);
     marey_session_free(session);
     EXPECT_VIEW(marey_trace_meta(trace, "job"), "\"a\"");
     EXPECT_VIEW(marey_trace_meta(trace, "schemaVersion"), "1");

@@ -125,9 +125,9 @@ static void cycles_refuse_a_schedule_without_active_steps(void **state)
     struct marey_cycles *cycles = NULL;
     struct marey_error err = {0};
 
-    EXPECT_STATUS(marey_cycles_start(&(struct marey_schedule){.wait = 1}, NULL, NULL, NULL, &cycles,
-                                     &err),
-                  MAREY_INVALID);
+    EXPECT_STATUS(
+        marey_cycles_start(&(struct marey_schedule){.wait = 1}, NULL, NULL, NULL, &cycles, &err),
+        MAREY_INVALID);
     EXPECT_HOLDS(err.message, "active");
     EXPECT_TRUE(cycles == NULL);
     marey_cycles_finish(NULL);

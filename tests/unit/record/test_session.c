@@ -187,7 +187,8 @@ static void session_refuses_what_makes_no_sense(void **state)
     EXPECT_TRUE(session == NULL);
 
     session = start(NULL);
-    EXPECT_OK(marey_session_add_meta(session, marey__str("a"), marey__str("{\"b\": 1}"), &err), &err);
+    EXPECT_OK(marey_session_add_meta(session, marey__str("a"), marey__str("{\"b\": 1}"), &err),
+              &err);
     EXPECT_OK(marey_session_add_meta(session, marey__str("a"), marey__str("2"), &err), &err);
     EXPECT_STATUS(marey_session_add_meta(session, marey__str("a"), marey__str("{"), &err),
                   MAREY_INVALID);

@@ -110,6 +110,32 @@ static void launch_is_the_outermost_call_of_a_correlation(void **state)
     marey_trace_free(trace);
 }
 
+/* What lies between the two changes nothing: an operator, a Python function, another call. */
+static void launch_is_the_outermost_through_what_lies_between(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_call(&make, "cuda_runtime", "cudaLaunchKernel", 0, 100, 1);
+    make_slice(&make, "cpu_op", "between", 1, 90);
+    make_call(&make, "cuda_driver", "cuLaunchKernel", 2, 80, 1);
+    make_call(&make, "cuda_runtime", "cudaMemcpyAsync", 3, 70, 2);
+    make_slice(&make, "python_function", "f", 4, 60);
+    make_call(&make, "cuda_driver", "cuLaunchKernel", 5, 50, 1);
+    make_call(&make, "cuda_driver", "cuMemcpyAsync", 6, 40, 2);
+    make_call(&make, "cuda_driver", "cuLaunchKernel", 200, 300, 1); /* after it: its own */
+    make_stream(&make, 0, 7);
+    make_call(&make, "kernel", "k", 120, 130, 1);
+    make_call(&make, "gpu_memcpy", "c", 140, 150, 2);
+    struct marey_trace *trace = make_trace_end(&make);
+    expect_owner(trace, "k", 120, "cudaLaunchKernel", 0, "cudaLaunchKernel", 0);
+    expect_owner(trace, "c", 140, "cudaMemcpyAsync", 3, "between", 1);
+    EXPECT_U64(ledger_count(trace, "correlation_reused"), 1);
+    EXPECT_U64(ledger_count(trace, "no_kernel"), 1);
+    marey_trace_free(trace);
+}
+
 /* D3 */
 static void overhead_owns_nothing(void **state)
 {
@@ -254,6 +280,7 @@ int main(void)
         cmocka_unit_test(owner_is_the_innermost_op),
         cmocka_unit_test(owner_without_op_is_the_annotation_then_the_call),
         cmocka_unit_test(launch_is_the_outermost_call_of_a_correlation),
+        cmocka_unit_test(launch_is_the_outermost_through_what_lies_between),
         cmocka_unit_test(overhead_owns_nothing),
         cmocka_unit_test(launch_is_the_latest_one_before),
         cmocka_unit_test(launch_after_its_kernel_is_said),

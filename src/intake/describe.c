@@ -1,0 +1,151 @@
+/*
+ * describe.c - what a recorded trace says of itself: names, the window, the head of its file.
+ */
+#define _GNU_SOURCE /* the name of the process */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "intake/walk.h"
+
+int64_t marey__intake_ns(const struct intake *in, uint64_t ticks)
+{
+    return marey__snapshot_ns(in->snapshot, ticks) - in->base_ns;
+}
+
+uint32_t marey__intake_number(struct intake *in, int64_t number)
+{
+    char digits[32];
+    const size_t len = marey__format_i64(digits, number);
+    const uint32_t id =
+        marey__intern(marey__builder_strings(in->builder), (struct marey_str){digits, len});
+
+    in->failed |= id == MAREY_NONE;
+    return id;
+}
+
+static void add_meta_record(struct intake *in, const char *name, uint32_t thread_id,
+                            const char *key, struct marey_str value, bool is_text)
+{
+    struct marey_intern *strings = marey__builder_strings(in->builder);
+    struct marey_textbuf args;
+
+    marey__text_init(&args, &in->alloc);
+    marey__text_add_format(&args, "{\"%s\": ", key);
+    if (is_text)
+        marey__text_add_json(&args, value);
+    else
+        marey__text_add_str(&args, value);
+    marey__text_add_byte(&args, '}');
+    const struct marey_meta_record record = {
+        .name_id = marey__intern_c(strings, name),
+        .process_id = in->process_id,
+        .thread_id = thread_id,
+        .args_id = marey__intern(strings, (struct marey_str){args.ptr, args.len}),
+        .ts_ns = marey__intake_ns(in, in->snapshot->start_ticks),
+    };
+    in->failed |=
+        marey__text_failed(&args) || record.name_id == MAREY_NONE || record.args_id == MAREY_NONE;
+    marey__text_release(&args);
+    if (!in->failed)
+        marey__builder_add_meta_record(in->builder, &record);
+}
+
+void marey__intake_name_thread(struct intake *in, const struct marey_log_part *part)
+{
+    struct marey_textbuf name;
+    const struct marey_str id =
+        marey__intern_text(marey__builder_strings(in->builder), in->thread_id);
+
+    marey__text_init(&name, &in->alloc);
+    marey__text_add_format(&name, "thread %lld (%s)", (long long)part->thread_id, part->name);
+    if (!marey__text_failed(&name))
+        add_meta_record(in, "thread_name", in->thread_id, "name",
+                        (struct marey_str){name.ptr, name.len}, true);
+    in->failed |= marey__text_failed(&name);
+    marey__text_release(&name);
+    add_meta_record(in, "thread_sort_index", in->thread_id, "sort_index", id, false);
+}
+
+void marey__intake_name_process(struct intake *in)
+{
+    const uint32_t zero = marey__intake_number(in, 0);
+    const struct marey_str id =
+        marey__intern_text(marey__builder_strings(in->builder), in->process_id);
+
+    add_meta_record(in, "process_name", zero, "name", marey__str(program_invocation_short_name),
+                    true);
+    add_meta_record(in, "process_labels", zero, "labels", marey__str("CPU"), true);
+    add_meta_record(in, "process_sort_index", zero, "sort_index", id, false);
+}
+
+void marey__intake_add_window(struct intake *in)
+{
+    struct marey_intern *strings = marey__builder_strings(in->builder);
+    const struct marey_track_key key = {
+        .kind = MAREY_TRACK_THREAD,
+        .process_id = marey__intern_c(strings, "Spans"),
+        .thread_id = marey__intern_c(strings, "Marey"),
+        .device = MAREY_UNKNOWN,
+        .context = MAREY_UNKNOWN,
+        .stream = MAREY_UNKNOWN,
+    };
+    const int64_t start_ns = marey__intake_ns(in, in->snapshot->start_ticks);
+    const struct marey_new_slice slice = {
+        .start_ns = start_ns,
+        .dur_ns = marey__intake_ns(in, in->snapshot->stop_ticks) - start_ns,
+        .offset = marey__recorded_offset(in->snapshot->n_chunks, 0),
+        .track_idx = marey__builder_track(in->builder, &key),
+        .name_id = marey__intern_c(strings, "Marey (0)"),
+        .cat_id = marey__builder_category(in->builder, marey__str("Trace")),
+    };
+
+    in->failed |=
+        slice.name_id == MAREY_NONE || key.process_id == MAREY_NONE || key.thread_id == MAREY_NONE;
+    if (!in->failed)
+        marey__builder_add_slice(in->builder, &slice);
+}
+
+static void add_meta(struct intake *in, const char *key, const char *format, ...)
+    MAREY_PRINTF(3, 4);
+
+static void add_meta(struct intake *in, const char *key, const char *format, ...)
+{
+    char json[160];
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(json, sizeof json, format, values);
+    va_end(values);
+    marey__builder_add_meta(in->builder, marey__str(key), marey__str(json));
+}
+
+static void add_own_meta(struct intake *in, const struct marey_session *session)
+{
+    char whole[64] = "";
+
+    if (in->first_lost_ns != MAREY_UNKNOWN)
+        (void)snprintf(
+            whole, sizeof whole, ", \"whole_ns\": %lld",
+            (long long)(in->first_lost_ns - marey__intake_ns(in, in->snapshot->start_ticks)));
+    add_meta(in, "marey", "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld%s}",
+             MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
+             (long long)in->snapshot->clock_error_ns, whole);
+}
+
+void marey__intake_add_metas(struct intake *in, const struct marey_session *session)
+{
+    add_meta(in, "schemaVersion", "1");
+    add_meta(in, "deviceProperties", "[]");
+    if ((session->wants & MAREY_WANT_INPUTS) != 0)
+        add_meta(in, "record_shapes", "1");
+    for (size_t i = 0; i < session->n_metas; i++) {
+        const struct marey_session_meta *meta = &session->metas[i];
+        marey__builder_add_meta(in->builder, (struct marey_str){meta->key, meta->key_len},
+                                (struct marey_str){meta->json, meta->json_len});
+    }
+    add_own_meta(in, session);
+    add_meta(in, "displayTimeUnit", "\"ms\"");
+    add_meta(in, "baseTimeNanoseconds", "%lld", (long long)in->base_ns);
+}

@@ -1,0 +1,72 @@
+/*
+ * walk.h - a session on its way into a trace: intake.c walks its records, describe.c writes what
+ * else a trace says of itself.
+ */
+#ifndef MAREY_SRC_INTAKE_WALK_H
+#define MAREY_SRC_INTAKE_WALK_H
+
+#include "intake/arrows.h"
+#include "intake/intake.h"
+
+/* Ranks of one job share it: what Kineto rounds its base down to, a quarter of a year. */
+#define MAREY_BASE_NS (INT64_C(7889238) * MAREY_NS_PER_S)
+
+struct open_range {
+    uint32_t token;
+    uint32_t row;     /* MAREY_NONE: the session did not ask for it */
+    uint64_t offset;  /* of the begin */
+    int64_t cpu_ns;   /* the thread's CPU time then; MAREY_UNKNOWN */
+    bool is_doubtful; /* open when records were lost: its end may be among them */
+};
+
+/* What a site id means in the trace; name_id MAREY_NONE: not asked for yet. */
+struct known_site {
+    uint32_t name_id;
+    uint32_t scope;
+};
+
+struct intake {
+    struct marey_alloc alloc;
+    struct marey_builder *builder;
+    const struct marey_snapshot *snapshot;
+    struct marey_recorded_args *args;
+    uint32_t wants;
+    int64_t base_ns;
+    uint32_t process_id;
+    uint32_t thread_id;
+    uint32_t track_idx;
+    uint8_t op_cat;
+    uint8_t annotation_cat;
+    uint8_t no_cat;
+    int64_t gap_ns;        /* the last loss on this thread */
+    int64_t first_lost_ns; /* on any; MAREY_UNKNOWN: nothing was lost */
+    uint64_t n_records;
+    struct known_site *site;
+    size_t n_sites;
+    struct open_range *open;
+    size_t n_open;
+    size_t open_capacity;
+    struct open_range *ended; /* whose CPU record may follow, else NULL */
+    struct open_range last_ended;
+    struct open_range *begun;
+    struct marey_arrows arrows;
+    bool failed;
+};
+
+/* The time of a record from the trace's base on. */
+int64_t marey__intake_ns(const struct intake *in, uint64_t ticks);
+
+/* The string id of a number's text; marks the intake as failed without memory, as all below do. */
+uint32_t marey__intake_number(struct intake *in, int64_t number);
+
+/* Metadata records that viewers name rows by. */
+void marey__intake_name_process(struct intake *in);
+void marey__intake_name_thread(struct intake *in, const struct marey_log_part *part);
+
+/* The span that was recorded, as a slice of its own track. */
+void marey__intake_add_window(struct intake *in);
+
+/* The head of the file that this trace may become, in Kineto's order. */
+void marey__intake_add_metas(struct intake *in, const struct marey_session *session);
+
+#endif
