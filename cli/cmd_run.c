@@ -232,7 +232,9 @@ static char **complete_words(size_t n_words, char **words, char *python)
     return all;
 }
 
-static enum cli_exit start(const struct run_settings *run, size_t n_words, char **words)
+/* Not a part of its caller: both keep whole paths, and a frame has a limit. */
+__attribute__((noinline)) static enum cli_exit start(const struct run_settings *run, size_t n_words,
+                                                     char **words)
 {
     struct program program;
     struct answer answer = {.word = ""};
