@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contests import Book, Contest, Contestant, Files
+from contests_record import RecordBook
 from servers import Answer, Server, Unavailable, first_line, machine, run_command
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,7 +33,7 @@ REAL_BYTES = 5_000_000  # smaller files are read in no time
 
 UNITS = {
     "gb_per_s": ("GB/s", max), "ns_per_event": ("ns", min), "bytes_per_event": ("B", min),
-    "ms": ("ms", min),
+    "ms": ("ms", min), "per_million": ("/M", min),
 }
 
 
@@ -91,7 +92,7 @@ def real_files() -> dict[str, Path]:
     return found
 
 
-def make_files(size_mb: float) -> Files:
+def make_files(size_mb: float, out: Path) -> Files:
     big = generate(f"trace_{size_mb:g}MB.json", size_mb)
     part = generate("trace_20MB.json", 20)
     real = real_files()
@@ -103,7 +104,7 @@ def make_files(size_mb: float) -> Files:
         programs=BUILD / "benchmarks", command=BUILD / "cli/marey", big=big, big_gz=compress(big),
         minified=generate("trace_100MB_minified.json", 100, "minified"),
         newest=generate("trace_100MB_newest.json", 100, "newest"),
-        part=part, part_gz=compress(part), out=CACHE / "export.json", middle=largest,
+        part=part, part_gz=compress(part), out=out, middle=largest,
         middle_name=largest.name, real=real,
     )
 
@@ -247,11 +248,14 @@ def main() -> None:
     ).stdout else "zlib"
     for name, value in about.items():
         print(f"{name.replace('_', ' ')}: {value}")
-    files = make_files(options.size)
+    out = CACHE / "export.json"
+    contests = RecordBook(BUILD / "benchmarks", out).contests()
+    if not options.only.startswith("record"):
+        contests += Book(make_files(options.size, out)).contests()
 
     rows: list[Row] = []
     cpu = max(os.sched_getaffinity(0))
-    for contest in Book(files).contests():
+    for contest in contests:
         if not any(c.key.startswith(options.only) for c in contest.contestants):
             continue
         hall = Hall(cpu if contest.pinned else None, options.clock == "cpu")
@@ -259,7 +263,8 @@ def main() -> None:
         new = rows_of(contest, answers)
         show(contest, new)
         rows += new
-    files.out.unlink(missing_ok=True)
+    for path in (out, out.with_name(out.name + ".gz")):
+        path.unlink(missing_ok=True)
     print(f"\n{len(rows)} rows in {time.monotonic() - started:.0f} s")
     if options.json:
         table = {row.key: {"median": row.median, "best": row.best, "unit": UNITS[row.unit][0],

@@ -205,15 +205,6 @@ static bool put_folder_first(const char *folder)
 /* ---- the program
  * ----------------------------------------------------------------------------------- */
 
-/* The Python for what is no program by itself; the package says in MAREY_PYTHON who runs it. */
-static bool find_python(char *path)
-{
-    const char *named = getenv("MAREY_PYTHON");
-
-    return (named && program_in_path(named, path)) || program_in_path("python", path) ||
-           program_in_path("python3", path);
-}
-
 /* `-m module` and a script that cannot be executed are run by Python. */
 static bool wants_python(const char *word)
 {
@@ -229,7 +220,7 @@ static char **complete_words(size_t n_words, char **words, char *python)
     const size_t n_before = wants_python(words[0]) ? 1 : 0;
     char **all = calloc(n_words + 2, sizeof *all);
 
-    if (!all || (n_before == 1 && !find_python(python))) {
+    if (!all || (n_before == 1 && !program_find_python(python))) {
         message_print(all ? "cannot find Python in the path, name it before '%s'"
                           : "cannot start '%s': out of memory",
                       words[0]);
@@ -241,7 +232,9 @@ static char **complete_words(size_t n_words, char **words, char *python)
     return all;
 }
 
-static enum cli_exit start(const struct run_settings *run, size_t n_words, char **words)
+/* Not a part of its caller: both keep whole paths, and a frame has a limit. */
+__attribute__((noinline)) static enum cli_exit start(const struct run_settings *run, size_t n_words,
+                                                     char **words)
 {
     struct program program;
     struct answer answer = {.word = ""};
@@ -257,7 +250,7 @@ static enum cli_exit start(const struct run_settings *run, size_t n_words, char 
         return CLI_FAILED;
     }
     /* Of a shell script or another launcher the usual Python is asked. */
-    if (program.interpreter[0] == '\0' && !find_python(program.interpreter)) {
+    if (program.interpreter[0] == '\0' && !program_find_python(program.interpreter)) {
         message_print("cannot find Python in the path, which '%s' is expected to run", words[0]);
         return CLI_FAILED;
     }

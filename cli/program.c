@@ -75,6 +75,27 @@ bool program_in_path(const char *name, char *path)
     return false;
 }
 
+static bool find_beside(const char *name, char *path)
+{
+    char self[PROGRAM_PATH_BYTES];
+    const ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (len <= 0)
+        return false;
+    self[len] = '\0';
+    const char *slash = strrchr(self, '/');
+    return slash && join_path(path, self, (size_t)(slash - self), name) && is_executable(path);
+}
+
+bool program_find_python(char *path)
+{
+    const char *named = getenv("MAREY_PYTHON");
+
+    return (named && program_in_path(named, path)) || find_beside("python", path) ||
+           find_beside("python3", path) || program_in_path("python", path) ||
+           program_in_path("python3", path);
+}
+
 /* ---- options of Python ---------------------------------------------------------------- */
 
 /* The letter of -I, -E or -S in words of options such as -bI; 0 if there is none. */

@@ -22,6 +22,10 @@ bool program_find(struct program *program, size_t n_words, char **words);
 /* Finds a file that can be executed, in the path if its name has no slash. */
 bool program_in_path(const char *name, char *path);
 
+/* The Python for what names none: MAREY_PYTHON, which the package sets when it runs the command,
+ * else one beside this command, where an installed package puts both, else that of the path. */
+bool program_find_python(char *path);
+
 /* The name of a Python: python, python3, python3.12, pypy3. */
 bool program_is_python(const char *path);
 

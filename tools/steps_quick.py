@@ -45,11 +45,12 @@ def cost(session: Session) -> Counts:
     """Instruction counts of the hot paths stay within benchmarks/budgets.toml."""
     if not has("valgrind"):
         return session.skip("instruction counts, 'valgrind' is not installed")
+    programs = ("tests/cost/spine-cost", "tests/cost/record-cost")
     if not session.build("cost", "-Dtests=enabled", "-Dbuildtype=release", "-Ddebug=true",
-                         "-Dpython=disabled", targets=("tests/cost/spine-cost",)):
+                         "-Dpython=disabled", targets=programs):
         return Counts(failed=1)
     return session.check("instruction budgets", "python", "tools/check_budget.py",
-                         BUILD / "cost/tests/cost/spine-cost")
+                         *(BUILD / "cost" / program for program in programs))
 
 
 def changed_sources() -> list[str]:

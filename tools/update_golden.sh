@@ -11,6 +11,6 @@ build build/test
 MAREY_UPDATE_GOLDEN=1 meson test -C build/test --suite golden --suite command > build/golden.log ||
     { cat build/golden.log >&2; die "cannot update all golden files"; }
 configure build/cost -Dtests=enabled -Dbuildtype=release -Ddebug=true -Dpython=disabled
-build build/cost tests/cost/spine-cost
-python tools/check_budget.py --update build/cost/tests/cost/spine-cost
+build build/cost tests/cost/spine-cost tests/cost/record-cost
+python tools/check_budget.py --update build/cost/tests/cost/spine-cost build/cost/tests/cost/record-cost
 git status --short tests benchmarks/budgets.toml

@@ -24,6 +24,7 @@ import hashlib
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,12 +200,20 @@ def _build(torch: Torch, target: Path) -> None:
         part.unlink(missing_ok=True)
 
 
+_building = threading.Lock()
+
+
 def build(force: bool = False) -> Path:
     """The object for the torch at hand, compiled if need be or if forced. Takes some seconds
     then, so it is called when a profiler is made, not when it starts.
 
     Raises CollectorError, with the reason and the remedy.
     """
+    with _building:
+        return _build_alone(force)
+
+
+def _build_alone(force: bool) -> Path:
     torch = find_torch()
     name = _file_name(torch)
     found = _find(name)
