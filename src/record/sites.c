@@ -98,7 +98,10 @@ uint32_t marey__sites_find_c(struct marey_sites *sites, struct marey_name_cache 
         return 0;
     uint32_t same_scope = scope;
     const struct marey_str text = marey__sites_text(sites, site_id, &same_scope);
-    *marey__sites_slot(cache, name, scope) =
-        (struct marey_cached_pointer){name, text.ptr, site_id, scope};
+    struct marey_cached_pointer learnt = {
+        .ptr = name, .text = text.ptr, .site_id = site_id, .scope = scope};
+    memcpy(learnt.head, text.ptr,
+           text.len < MAREY_NAME_HEAD_BYTES ? text.len : MAREY_NAME_HEAD_BYTES);
+    *marey__sites_slot(cache, name, scope) = learnt;
     return site_id;
 }

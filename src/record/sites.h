@@ -22,9 +22,13 @@ struct marey_sites {
     bool is_ready;
 };
 
+/* The first bytes of a name, which are all of most. */
+#define MAREY_NAME_HEAD_BYTES 16
+
 struct marey_cached_pointer {
     const char *ptr;
     const char *text; /* what it meant, terminated */
+    uint64_t head[MAREY_NAME_HEAD_BYTES / 8];
     uint32_t site_id;
     uint32_t scope;
 };
@@ -56,6 +60,40 @@ static inline struct marey_cached_pointer *marey__sites_slot(struct marey_name_c
     return &cache->by_pointer[(mixed >> 55) % MAREY_CACHED_NAMES];
 }
 
+/* Whether a word of a name, up to the zero that may be in it, is that of another name. */
+static inline bool marey__same_word(uint64_t name, uint64_t known, bool *is_end)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t zeros = (known - ones) & ~known & ones << 7; /* exact up to the first zero */
+    const uint64_t until_end = zeros ^ (zeros - 1);
+
+    *is_end = zeros != 0;
+    return ((name ^ known) & (zeros != 0 ? until_end : UINT64_MAX)) == 0;
+}
+
+/* Compares a name with what its pointer meant before. Most names end within the head, of which
+ * bytes behind the end of the name are read too, never of another page; a sanitizer would mind. */
+static inline bool marey__is_name(const struct marey_cached_pointer *known, const char *name)
+{
+#if !defined(__SANITIZE_ADDRESS__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t head[MAREY_NAME_HEAD_BYTES / 8];
+    bool is_end = false;
+
+    if (((uintptr_t)name & 4095) <= 4096 - MAREY_NAME_HEAD_BYTES) {
+        memcpy(head, name, sizeof head);
+        if (!marey__same_word(head[0], known->head[0], &is_end))
+            return false;
+        if (is_end)
+            return true;
+        if (!marey__same_word(head[1], known->head[1], &is_end))
+            return false;
+        if (is_end)
+            return true;
+    }
+#endif
+    return strcmp(known->text, name) == 0;
+}
+
 /* What the thread knows of a terminated name; 0: nothing. The bytes are compared, so the pointer
  * may mean another name than before. */
 static inline uint32_t marey__sites_known(struct marey_name_cache *cache, const char *name,
@@ -63,7 +101,7 @@ static inline uint32_t marey__sites_known(struct marey_name_cache *cache, const 
 {
     const struct marey_cached_pointer *cached = marey__sites_slot(cache, name, scope);
 
-    return cached->ptr == name && cached->scope == scope && strcmp(cached->text, name) == 0
+    return cached->ptr == name && cached->scope == scope && marey__is_name(cached, name)
                ? cached->site_id
                : 0;
 }

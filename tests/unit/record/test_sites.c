@@ -3,6 +3,8 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "record/sites.h"
@@ -32,6 +34,55 @@ static void sites_know_a_pointer_that_means_another_name(void **state)
     uint32_t scope = 0;
     EXPECT_VIEW(marey__sites_text(&sites, addmm, &scope), "AddmmBackward0");
     EXPECT_U64(scope, 1);
+}
+
+/* Names of each length around the head, that differ in each of their bytes or go on. */
+static void sites_tell_names_apart_by_each_byte(void **state)
+{
+    (void)state;
+    static char name[64]; /* always the same pointer */
+
+    for (size_t len = 1; len < 40; len++) {
+        memset(name, 'a', len);
+        memset(name + len, 0, 1);
+        memset(name + len + 1, 'x', sizeof name - len - 1); /* what lies behind does not count */
+        const uint32_t whole = find_c(name, 7);
+        memset(name + len + 1, 'y', sizeof name - len - 1);
+        EXPECT_U64(find_c(name, 7), whole);
+        for (size_t at = 0; at < len; at++) {
+            name[at] = (char)0x80;
+            const uint32_t other = find_c(name, 7);
+            EXPECT_TRUE(other != whole && other != 0);
+            name[at] = 'a';
+            EXPECT_U64(find_c(name, 7), whole);
+        }
+        name[len] = 'a'; /* goes on */
+        name[len + 1] = '\0';
+        EXPECT_TRUE(find_c(name, 7) != whole);
+        name[len] = '\0'; /* and ends sooner */
+        name[len - 1] = '\0';
+        EXPECT_TRUE(find_c(name, 7) != whole);
+    }
+}
+
+/* The end of a page may be the end of what can be read. */
+static void sites_read_no_other_page(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_TRUE(pages != MAP_FAILED);
+    EXPECT_I64(mprotect(pages + page, page, PROT_NONE), 0);
+
+    for (size_t len = 1; len < 30; len++) {
+        char *name = pages + page - len - 1;
+        memset(name, 'n', len);
+        name[len] = '\0';
+        const uint32_t id = find_c(name, 0);
+        EXPECT_TRUE(id != 0);
+        EXPECT_U64(find_c(name, 0), id);
+    }
+    EXPECT_I64(munmap(pages, 2 * page), 0);
 }
 
 static void sites_keep_scopes_apart(void **state)
@@ -83,6 +134,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sites_know_a_pointer_that_means_another_name),
+        cmocka_unit_test(sites_tell_names_apart_by_each_byte),
+        cmocka_unit_test(sites_read_no_other_page),
         cmocka_unit_test(sites_keep_scopes_apart),
         cmocka_unit_test(sites_keep_many_names_apart),
         cmocka_unit_test(sites_take_empty_and_cut_long_names),
