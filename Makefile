@@ -1,7 +1,7 @@
 # A thin front: each target is one script of tools/, which does all set-up it needs and says
 # what it installs. The build itself is Meson's (meson.build).
 #
-#     make demo           train a small network, record it, print its table
+#     make demo           train a small network, record it, print where the time went
 #     make test           all tests (about 5 minutes)
 #     make bench          rates beside those of peers; JSON=path writes them too
 #     make install        command, library, headers, manuals to PREFIX; the package for Python

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# demo.sh - trains a small network, records it and prints its table.
+# demo.sh - trains a small network under marey.profile and prints where the time went.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/lib.sh
@@ -9,16 +9,22 @@ say "building"
 configure build/release -Dtests=disabled -Dpython=enabled
 build build/release
 
-say "training a small network and recording it with torch.profiler"
-# Kineto would print its own log lines; torch warns that there is no NumPy, which is not used.
-KINETO_LOG_LEVEL=5 python -W "ignore:Failed to initialize NumPy:UserWarning" examples/python/train_mlp.py out 2> >(grep -v "^USDT:" >&2)
-trace=out/train_mlp.pt.trace.json
+export PYTHONPATH="$PWD/build/release/python" MAREY_CACHE="$PWD/build/release/cache"
+# torch warns that there is no NumPy, which is not used.
+export PYTHONWARNINGS="ignore:Failed to initialize NumPy:UserWarning"
+say "building the collector for this torch, some seconds the first time"
+build/release/cli/marey doctor --build --python "$(command -v python)" > build/doctor.txt || {
+    cat build/doctor.txt >&2
+    die "the collector cannot be built"
+}
 
-say "marey report $trace --limit 15"
+say "python examples/python/train_mlp.py out"
 echo
-build/release/cli/marey report "$trace" --limit 15 | tee out/train_mlp.txt
+mkdir -p out
+python examples/python/train_mlp.py out | tee out/train_mlp.txt
+trace=out/train_mlp.json.gz
 build/release/cli/marey report "$trace" --format csv > out/train_mlp.csv
 echo
 say "written: $trace, out/train_mlp.txt (this table), out/train_mlp.csv (all rows, in ns)"
 say "try:     build/release/cli/marey report $trace --group-by name,shape"
-say "         build/release/cli/marey info $trace"
+say "         PYTHONPATH=build/release/python build/release/cli/marey run -- python YOUR_SCRIPT.py"

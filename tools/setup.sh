@@ -2,7 +2,8 @@
 # setup.sh PART… - installs what the named parts need and is not there, and says what.
 #
 #     build   compiler, libraries, .venv with Meson
-#     torch   a PyTorch for demo and tests: that of the active environment, else the CPU one
+#     torch   a PyTorch for demo and tests, that of the active environment, else the CPU one;
+#             and a compiler for its collector
 #     test    unit test library, Valgrind, pytest       lint    Clang, clang-tidy, clang-format
 #     bench   the peers to compare with                 hta     HolisticTraceAnalysis, a peer
 #
@@ -153,7 +154,7 @@ torch_part() {
 for part in "$@"; do
     case "$part" in
         build)      system_part build; make_venv; pip_part build || die "cannot install Meson" ;;
-        torch)      torch_part ;;
+        torch)      system_part torch; torch_part ;;
         test|bench) system_part "$part"; pip_part "$part" || die "cannot install what '$part' needs" ;;
         lint)       system_part lint ;;
         hta)        pip_part hta || say "cannot install HolisticTraceAnalysis, what needs it will be skipped" ;;

@@ -128,7 +128,13 @@ def test_python_sees_the_usual_signals(run: Runner) -> None:
 
 
 def test_a_program_that_hangs_in_c_is_terminated(run: Runner) -> None:
-    code = MARKED + "import ctypes\nprint('ready', flush=True)\nctypes.PyDLL(None).sleep(60)"
+    code = MARKED + """
+import ctypes
+c, semaphore = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
+c.sem_init(semaphore, 0, 0)
+print("ready", flush=True)
+c.sem_wait(semaphore)
+"""
     run.write("script.py", code)
     process = subprocess.Popen(
         [run.command, "run", "--", sys.executable, "script.py"],
