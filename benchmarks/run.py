@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from contests import Book, Contest, Contestant, Files, Measure, Target, Value
+from contests_live import LiveBook
 from contests_record import RecordBook
 from servers import Answer, Server, Unavailable, first_line, machine, run_command
 
@@ -41,11 +42,14 @@ UNITS = {
 
 def build() -> None:
     """Makes the programs; ninja tells what went wrong."""
-    options = ["-Dbenchmarks=true", "-Dbuildtype=release", "-Dtests=disabled", "-Dpython=disabled",
+    options = ["-Dbenchmarks=true", "-Dbuildtype=release", "-Dtests=disabled", "-Dpython=auto",
                "-Dexamples=false"]
-    if not (BUILD / "build.ninja").exists():
+    stamp = BUILD / ".options"
+    if not stamp.exists() or stamp.read_text() != " ".join(options):
+        shutil.rmtree(BUILD, ignore_errors=True)
         subprocess.run(["meson", "setup", str(BUILD), str(ROOT), *options], check=True,
                        stdout=subprocess.DEVNULL)
+        stamp.write_text(" ".join(options))
     if subprocess.run(["ninja", "--quiet", "-C", str(BUILD)], check=False).returncode != 0:
         sys.exit(f"run.py: cannot build the programs in '{BUILD}'")
 
@@ -290,7 +294,10 @@ def contests(options: argparse.Namespace, out: Path) -> Iterator[Contest]:
         return [contest for contest in all_of
                 if any(c.key.startswith(options.only) for c in contest.contestants)]
 
-    without_files = asked(RecordBook(BUILD / "benchmarks", out).contests())
+    without_files = asked([
+        *RecordBook(BUILD / "benchmarks", out).contests(),
+        *LiveBook(BUILD / "python", CACHE / "collectors").contests(),
+    ])
     yield from without_files
     if not options.only or not without_files:
         yield from asked(Book(make_files(options.size, out)).contests())
