@@ -1,10 +1,11 @@
-"""run.py [--json PATH] [--only PREFIX] [--size MB] [--rounds N] [--clock cpu] - the benchmarks of `make bench`.
+"""run.py [--json PATH] [--only PREFIX] [--size MB] [--rounds N] [--full] [--clock cpu] - the benchmarks of `make bench`.
 
 Builds the programs in out/bench/build, makes the files once in out/bench, lets Marey and its
 peers take turns (a round to warm up, then those that count) and prints median and best of
 each row, with the same numbers as JSON on request. Peers that cannot be had are told and
 left out. --clock cpu takes the time of the processor instead of that on the wall: for a machine
-that others use too. MAREY_PUBLIC_TRACES names a folder of real files to read too.
+that others use too. --full gives torch's profiler a million events too, which takes minutes and
+6 GB. MAREY_PUBLIC_TRACES names a folder of real files to read too.
 """
 
 from __future__ import annotations
@@ -284,6 +285,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only contests with a key that begins so")
     parser.add_argument("--size", type=float, default=500, help="MB of the large file")
     parser.add_argument("--rounds", type=int, default=1000, help="at most that many rounds")
+    parser.add_argument("--full", action="store_true", help="a million events for torch too")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     return parser.parse_args()
 
@@ -296,7 +298,7 @@ def contests(options: argparse.Namespace, out: Path) -> Iterator[Contest]:
 
     without_files = asked([
         *RecordBook(BUILD / "benchmarks", out).contests(),
-        *LiveBook(BUILD / "python", CACHE / "collectors").contests(),
+        *LiveBook(BUILD / "python", CACHE / "collectors", options.full).contests(),
     ])
     yield from without_files
     if not options.only or not without_files:
