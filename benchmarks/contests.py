@@ -15,7 +15,8 @@ from pathlib import Path
 from servers import Answer
 
 HERE = Path(__file__).resolve().parent
-Value = Callable[[Answer], float]
+Value = Callable[[Answer], float | None]  # None: this answer does not tell it
+Best = Callable[[list[Answer]], float]
 
 SUMS = ("records", "complete", "ts_sum", "dur_sum", "correlation_sum")
 
@@ -38,14 +39,43 @@ class Contestant:
 
 
 @dataclass
-class Contest:
+class Target:
+    """What a row should reach beside another one; it is told, and decides nothing."""
+
+    key: str                        # both as Contestant.key
+    against: str
+    most_above: float | None = None   # so much more, round by round, is good enough
+    least_times: float | None = None  # so many times as good, by medians
+
+
+@dataclass
+class Measure:
+    """One figure of the answers of a contest."""
+
     title: str
     unit: str                       # "gb_per_s", "ns_per_event", "bytes_per_event" or "ms"
+    value: Value
+    name: str = ""                  # between a contestant's key and the unit
+    targets: tuple[Target, ...] = ()
+    best: Best | None = None        # where it is not the best of the samples
+
+
+@dataclass
+class Contest:
+    title: str                      # this and the unit are of the first figure
+    unit: str
     value: Value
     contestants: list[Contestant]
     agree: tuple[str, ...] = ()
     rounds: int = 9
     pinned: bool = True             # everybody on one and the same CPU
+    targets: tuple[Target, ...] = ()
+    best: Best | None = None
+    further: tuple[Measure, ...] = ()  # more figures of the same answers
+
+    def measures(self) -> list[Measure]:
+        first = Measure(self.title, self.unit, self.value, "", self.targets, self.best)
+        return [first, *self.further]
 
 
 @dataclass

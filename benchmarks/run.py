@@ -1,10 +1,11 @@
-"""run.py [--json PATH] [--only PREFIX] [--size MB] [--rounds N] [--clock cpu] - the benchmarks of `make bench`.
+"""run.py [--json PATH] [--only PREFIX] [--size MB] [--rounds N] [--full] [--clock cpu] - the benchmarks of `make bench`.
 
 Builds the programs in out/bench/build, makes the files once in out/bench, lets Marey and its
 peers take turns (a round to warm up, then those that count) and prints median and best of
 each row, with the same numbers as JSON on request. Peers that cannot be had are told and
 left out. --clock cpu takes the time of the processor instead of that on the wall: for a machine
-that others use too. MAREY_PUBLIC_TRACES names a folder of real files to read too.
+that others use too. --full gives torch's profiler a million events too, which takes minutes and
+6 GB. MAREY_PUBLIC_TRACES names a folder of real files to read too.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from contests import Book, Contest, Contestant, Files
+from contests import Book, Contest, Contestant, Files, Measure, Target, Value
+from contests_live import LiveBook
 from contests_record import RecordBook
 from servers import Answer, Server, Unavailable, first_line, machine, run_command
 
@@ -39,11 +43,14 @@ UNITS = {
 
 def build() -> None:
     """Makes the programs; ninja tells what went wrong."""
-    options = ["-Dbenchmarks=true", "-Dbuildtype=release", "-Dtests=disabled", "-Dpython=disabled",
+    options = ["-Dbenchmarks=true", "-Dbuildtype=release", "-Dtests=disabled", "-Dpython=auto",
                "-Dexamples=false"]
-    if not (BUILD / "build.ninja").exists():
+    stamp = BUILD / ".options"
+    if not stamp.exists() or stamp.read_text() != " ".join(options):
+        shutil.rmtree(BUILD, ignore_errors=True)
         subprocess.run(["meson", "setup", str(BUILD), str(ROOT), *options], check=True,
                        stdout=subprocess.DEVNULL)
+        stamp.write_text(" ".join(options))
     if subprocess.run(["ninja", "--quiet", "-C", str(BUILD)], check=False).returncode != 0:
         sys.exit(f"run.py: cannot build the programs in '{BUILD}'")
 
@@ -119,7 +126,9 @@ class Row:
     memory: str
     unit: str
     samples: list[float]
+    told_best: float | None = None    # where it is not the best of the samples
     times_marey: float | None = None  # how many times as good Marey is, by medians
+    goal: dict[str, Any] | None = None  # a target, and what came of it
 
     @property
     def median(self) -> float:
@@ -127,7 +136,7 @@ class Row:
 
     @property
     def best(self) -> float:
-        return UNITS[self.unit][1](self.samples)
+        return self.told_best if self.told_best is not None else UNITS[self.unit][1](self.samples)
 
 
 class Hall:
@@ -166,13 +175,14 @@ def check(contest: Contest, label: str, answer: Answer, agreed: Answer) -> None:
 
 
 def take_turns(contest: Contest, rounds: int, hall: Hall) -> dict[str, list[Answer]]:
-    """Answers by contestant; the first round warms up and is only checked."""
+    """Answers by contestant; the first round warms up and is only checked. New processes are
+    never warm, and sit it out."""
     answers: dict[str, list[Answer]] = {c.key: [] for c in contest.contestants}
     missing: set[str] = set()
     agreed: Answer = {}
     for turn in range(rounds + 1):
         for c in contest.contestants:
-            if c.key in missing or turn > c.rounds:
+            if c.key in missing or turn > c.rounds or (turn == 0 and c.fresh):
                 continue
             try:
                 answer = hall.ask(c)
@@ -188,25 +198,54 @@ def take_turns(contest: Contest, rounds: int, hall: Hall) -> dict[str, list[Answ
     return answers
 
 
-def rows_of(contest: Contest, answers: dict[str, list[Answer]]) -> list[Row]:
+def values(value: Value, answers: list[Answer]) -> list[float]:
+    """Of those that tell it."""
+    return [number for number in map(value, answers) if number is not None]
+
+
+def rows_of(contest: Contest, measure: Measure, answers: dict[str, list[Answer]]) -> list[Row]:
     """The rows of those that answered; peers are compared with ours."""
     rows: list[Row] = []
     main: dict[str, Row] = {}
+    of_marey = {c.key for c in contest.contestants if c.is_ours}
     for c in contest.contestants:
-        if not answers[c.key]:
+        samples = values(measure.value, answers[c.key])
+        if not samples:
             continue
-        row = Row(f"{c.key}.{contest.unit}", c.label, c.memory, contest.unit,
-                  [contest.value(answer) for answer in answers[c.key]])
-        ours = main.get(c.against or contest.contestants[0].key)
-        if not c.is_ours and ours is not None:
+        name = ".".join(part for part in (c.key, measure.name, measure.unit) if part)
+        row = Row(name, c.label, c.memory, measure.unit, samples,
+                  measure.best(answers[c.key]) if measure.best else None)
+        against = c.against or contest.contestants[0].key
+        ours = main.get(against)
+        if not c.is_ours and ours is not None and against in of_marey:
             is_rate = UNITS[row.unit][1] is max
             row.times_marey = ours.median / row.median if is_rate else row.median / ours.median
         main[c.key] = row
         rows.append(row)
-        for name, value in c.parts.items():
-            rows.append(Row(f"{c.key}.{name}.{contest.unit}", f"  of it {name.replace('_', ' ')}",
-                            c.memory, contest.unit, [value(a) for a in answers[c.key]]))
+        for part, value in c.parts.items() if measure.name == "" else ():
+            rows.append(Row(f"{c.key}.{part}.{contest.unit}", f"  of it {part.replace('_', ' ')}",
+                            c.memory, contest.unit, values(value, answers[c.key])))
+    for target in measure.targets:
+        judge(target, main)
     return rows
+
+
+def judge(target: Target, rows: dict[str, Row]) -> None:
+    """Tells a row what came of its target, if both rows are there."""
+    if target.key not in rows or target.against not in rows:
+        return
+    row, other = rows[target.key], rows[target.against]
+    if target.most_above is not None:
+        by_round = [a - b for a, b in zip(row.samples, other.samples)]
+        reached = statistics.median(by_round)
+        row.goal = {"against": other.key, "most_above": target.most_above, "reached": reached,
+                    "reached_by_best": row.best - other.best,
+                    "is_met": reached <= target.most_above}
+    elif target.least_times is not None:
+        reached = other.median / row.median
+        row.goal = {"against": other.key, "least_times": target.least_times, "reached": reached,
+                    "reached_by_best": other.best / row.best,
+                    "is_met": reached >= target.least_times}
 
 
 def short(value: float) -> str:
@@ -214,13 +253,27 @@ def short(value: float) -> str:
     return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def show(contest: Contest, rows: list[Row]) -> None:
-    print(f"\n{contest.title}")
+def show(title: str, rows: list[Row]) -> None:
+    print(f"\n{title}")
     print(f"  {'':42} {'memory':14} {'median':>9} {'best':>9}       {'marey is':>9}")
     for row in rows:
         times = f"{row.times_marey:8.2f}x" if row.times_marey is not None else ""
         print(f"  {row.label:42} {row.memory:14} {short(row.median):>9} {short(row.best):>9} "
               f"{UNITS[row.unit][0]:5} {times}")
+    for row in rows:
+        if row.goal:
+            print(f"  target: {goal_text(row, row.goal)}")
+
+
+def goal_text(row: Row, goal: dict[str, Any]) -> str:
+    unit, verdict = UNITS[row.unit][0], "met" if goal["is_met"] else "not met"
+    if "most_above" in goal:
+        wanted = f"at most {goal['against']} + {goal['most_above']:g} {unit}"
+        reached = f"{goal['reached']:+.1f}, by the best {goal['reached_by_best']:+.1f}"
+    else:
+        wanted = f"{goal['least_times']:g} times as good as {goal['against']}"
+        reached = f"{short(goal['reached'])}, by the best {short(goal['reached_by_best'])}"
+    return f"{row.key} is {wanted}: {reached}: {verdict}"
 
 
 # ---- main -------------------------------------------------------------------------------------
@@ -232,8 +285,24 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only contests with a key that begins so")
     parser.add_argument("--size", type=float, default=500, help="MB of the large file")
     parser.add_argument("--rounds", type=int, default=1000, help="at most that many rounds")
+    parser.add_argument("--full", action="store_true", help="a million events for torch too")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     return parser.parse_args()
+
+
+def contests(options: argparse.Namespace, out: Path) -> Iterator[Contest]:
+    """Those that are asked for. Files are made only if one of them reads files."""
+    def asked(all_of: list[Contest]) -> list[Contest]:
+        return [contest for contest in all_of
+                if any(c.key.startswith(options.only) for c in contest.contestants)]
+
+    without_files = asked([
+        *RecordBook(BUILD / "benchmarks", out).contests(),
+        *LiveBook(BUILD / "python", CACHE / "collectors", options.full).contests(),
+    ])
+    yield from without_files
+    if not options.only or not without_files:
+        yield from asked(Book(make_files(options.size, out)).contests())
 
 
 def main() -> None:
@@ -249,27 +318,22 @@ def main() -> None:
     for name, value in about.items():
         print(f"{name.replace('_', ' ')}: {value}")
     out = CACHE / "export.json"
-    contests = RecordBook(BUILD / "benchmarks", out).contests()
-    if not options.only.startswith("record"):
-        contests += Book(make_files(options.size, out)).contests()
-
     rows: list[Row] = []
     cpu = max(os.sched_getaffinity(0))
-    for contest in contests:
-        if not any(c.key.startswith(options.only) for c in contest.contestants):
-            continue
+    for contest in contests(options, out):
         hall = Hall(cpu if contest.pinned else None, options.clock == "cpu")
         answers = take_turns(contest, min(contest.rounds, options.rounds), hall)
-        new = rows_of(contest, answers)
-        show(contest, new)
-        rows += new
+        for measure in contest.measures():
+            new = rows_of(contest, measure, answers)
+            show(measure.title, new)
+            rows += new
     for path in (out, out.with_name(out.name + ".gz")):
         path.unlink(missing_ok=True)
     print(f"\n{len(rows)} rows in {time.monotonic() - started:.0f} s")
     if options.json:
         table = {row.key: {"median": row.median, "best": row.best, "unit": UNITS[row.unit][0],
                            "memory": row.memory, "times_marey": row.times_marey,
-                           "samples": row.samples} for row in rows}
+                           "target": row.goal, "samples": row.samples} for row in rows}
         options.json.write_text(json.dumps({"schema": 1, "machine": about, "rows": table}, indent=1))
 
 

@@ -27,6 +27,7 @@ struct info_producer {
     const char *since;  /* dates of Kineto as "2024-11", NULL if open */
     const char *until;
     const char *torch; /* static text, NULL if nothing can be said */
+    bool is_known;     /* the file says it; else it is a guess */
 };
 
 struct info_source {

@@ -84,21 +84,26 @@ static bool has_unit_in_head(const struct info *info, uint32_t source_idx)
  * the versions of CUPTI since 2024-09, baseTimeNanoseconds since 2024-05. */
 static struct info_producer guess_producer(const struct info *info, uint32_t source_idx)
 {
-    const struct info_producer unknown = {"Chrome JSON", NULL, NULL, NULL};
+    const struct info_producer unknown = {"Chrome JSON", NULL, NULL, NULL, false};
 
+    if (has_meta(info, source_idx, "marey"))
+        return (struct info_producer){"Marey's own recorder", NULL, NULL, NULL, true};
     if (!has_meta(info, source_idx, "schemaVersion") &&
         !has_meta(info, source_idx, "deviceProperties") &&
         !has_meta(info, source_idx, "computeProperties"))
         return unknown;
     if (has_meta(info, source_idx, "host_name") && has_unit_in_head(info, source_idx))
-        return (struct info_producer){"Kineto JSON", "2026-03", NULL, "torch 2.12 or later"};
+        return (struct info_producer){"Kineto JSON", "2026-03", NULL, "torch 2.12 or later", false};
     if (has_meta(info, source_idx, "trace_id"))
-        return (struct info_producer){"Kineto JSON", "2024-11", "2026-03", "torch 2.6 to 2.12"};
+        return (struct info_producer){"Kineto JSON", "2024-11", "2026-03", "torch 2.6 to 2.12",
+                                      false};
     if (has_meta(info, source_idx, "cupti_version"))
-        return (struct info_producer){"Kineto JSON", "2024-09", "2024-11", "torch 2.5 or 2.6"};
+        return (struct info_producer){"Kineto JSON", "2024-09", "2024-11", "torch 2.5 or 2.6",
+                                      false};
     if (has_meta(info, source_idx, "baseTimeNanoseconds"))
-        return (struct info_producer){"Kineto JSON", "2024-05", "2024-11", "torch 2.4 to 2.6"};
-    return (struct info_producer){"Kineto JSON", NULL, "2024-05", "torch 2.4 or older"};
+        return (struct info_producer){"Kineto JSON", "2024-05", "2024-11", "torch 2.4 to 2.6",
+                                      false};
+    return (struct info_producer){"Kineto JSON", NULL, "2024-05", "torch 2.4 or older", false};
 }
 
 /* ---- counting ------------------------------------------------------------------------ */

@@ -52,7 +52,7 @@ static void add_producer(struct text *text, const struct info_producer *producer
     add_literal(text, producer->until);
     text_add(text, ", \"torch\": ");
     add_literal(text, producer->torch);
-    text_add(text, ", \"is_guess\": true}");
+    text_add(text, ", \"is_guess\": %s}", producer->is_known ? "false" : "true");
 }
 
 static void add_recorded(struct text *text, const struct info *info, uint32_t source_idx)

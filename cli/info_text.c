@@ -64,10 +64,12 @@ static void add_rank(struct text *text, const struct marey_source *source)
 static void add_producer(struct text *text, const struct info_producer *producer)
 {
     text_add(text, "%s", producer->format);
-    if (!producer->torch) {
+    if (!producer->torch && !producer->is_known) {
         text_add(text, ", program unknown");
         return;
     }
+    if (!producer->torch)
+        return;
     if (producer->since && producer->until)
         text_add(text, " of %s to %s", producer->since, producer->until);
     else if (producer->since)

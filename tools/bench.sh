@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/lib.sh
 
-tools/setup.sh build test bench hta
+tools/setup.sh build torch test bench hta
 if [ -n "${1:-}" ]; then
     exec python benchmarks/run.py --json "$1"
 fi

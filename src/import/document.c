@@ -123,6 +123,33 @@ static void take_distributed(struct document *doc, struct marey_str text)
     }
 }
 
+/* What the recorder of a session says of it, as the intake writes it: what cannot be seen in
+ * the records. */
+static void take_recording(struct document *doc, struct marey_str text)
+{
+    struct marey_account *account = marey__builder_account(doc->builder);
+    const uint64_t offset = MAREY_OFFSET(doc->kineto->source_idx, 0);
+    struct marey_json json = marey__json(text);
+    struct marey_str key;
+    int64_t number = 0;
+
+    if (!marey__json_enter(&json, '{'))
+        return;
+    while (marey__json_key(&json, &key)) {
+        const bool is_lost = marey__str_is_c(key, "lost");
+        const bool is_open = marey__str_is_c(key, "open");
+        if (!is_lost && !is_open && !marey__str_is_c(key, "clock_error_ns"))
+            marey__json_skip(&json);
+        else if (!marey__json_i64(&json, &number) || number < 0)
+            return;
+        else if (is_lost || is_open)
+            marey__account_add(account, is_lost ? MAREY_REASON_LOST : MAREY_REASON_UNCLOSED_BEGIN,
+                               (uint64_t)number, offset);
+        else if (number > MAREY_CLOCK_LIMIT_NS)
+            marey__account_note(account, MAREY_REASON_CLOCK_UNSURE, offset);
+    }
+}
+
 static enum marey_status take_member(struct document *doc, struct marey_str key,
                                      const struct marey_value *value, struct marey_error *err)
 {
@@ -143,6 +170,8 @@ static enum marey_status take_member(struct document *doc, struct marey_str key,
     marey__builder_add_meta(doc->builder, key, json);
     if (marey__str_is_c(key, "distributedInfo") && value->type == MAREY_VALUE_OBJECT)
         take_distributed(doc, json);
+    if (marey__str_is_c(key, "marey") && value->type == MAREY_VALUE_OBJECT)
+        take_recording(doc, json);
     if (marey__str_is_c(key, "baseTimeNanoseconds") && value->type != MAREY_VALUE_NULL) {
         if (!value_i64(value, &number) || number < -MAREY_TIME_LIMIT_NS / 2 ||
             number > MAREY_TIME_LIMIT_NS / 2)

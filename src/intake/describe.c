@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "intake/walk.h"
@@ -112,7 +113,7 @@ static void add_meta(struct intake *in, const char *key, const char *format, ...
 
 static void add_meta(struct intake *in, const char *key, const char *format, ...)
 {
-    char json[160];
+    char json[320];
     va_list values;
 
     va_start(values, format);
@@ -121,17 +122,26 @@ static void add_meta(struct intake *in, const char *key, const char *format, ...
     marey__builder_add_meta(in->builder, marey__str(key), marey__str(json));
 }
 
+/* What the recorder says of the session, so that a file of it says it too: import's
+ * take_recording reads it. whole_ns is how long it was recorded without a loss. */
 static void add_own_meta(struct intake *in, const struct marey_session *session)
 {
-    char whole[64] = "";
+    const struct marey_account *account = marey__builder_account(in->builder);
+    char losses[120] = "";
 
-    if (in->first_lost_ns != MAREY_UNKNOWN)
+    if (account->count[MAREY_REASON_LOST] > 0)
+        (void)snprintf(losses, sizeof losses, ", \"lost\": %llu",
+                       (unsigned long long)account->count[MAREY_REASON_LOST]);
+    if (in->first_lost_ns != MAREY_UNKNOWN) {
+        const size_t len = strlen(losses);
         (void)snprintf(
-            whole, sizeof whole, ", \"whole_ns\": %lld",
+            losses + len, sizeof losses - len, ", \"whole_ns\": %lld",
             (long long)(in->first_lost_ns - marey__intake_ns(in, in->snapshot->start_ticks)));
-    add_meta(in, "marey", "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld%s}",
+    }
+    add_meta(in, "marey",
+             "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld, \"open\": %llu%s}",
              MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
-             (long long)in->snapshot->clock_error_ns, whole);
+             (long long)in->snapshot->clock_error_ns, (unsigned long long)in->n_cut, losses);
 }
 
 void marey__intake_add_metas(struct intake *in, const struct marey_session *session)

@@ -13,9 +13,6 @@
 #include "base/str.h"
 #include "record/tls.h"
 
-/* A clock that strays by more is told of. */
-#define CLOCK_LIMIT_NS 1000
-
 /* ---- names ------------------------------------------------------------------------- */
 
 static const struct known_site *site_of(struct intake *in, uint32_t site_id)
@@ -94,6 +91,12 @@ static size_t find_open(const struct intake *in, uint32_t token)
     return in->n_open;
 }
 
+static void cut_range(struct intake *in, const struct open_range *range, int64_t end_ns)
+{
+    in->n_cut += range->row != MAREY_NONE;
+    marey__builder_cut_row(in->builder, range->row, end_ns);
+}
+
 /* What lies inside an ended range and was open when records were lost has ended too. */
 static void drop_doubtful_above(struct intake *in, size_t at)
 {
@@ -101,7 +104,7 @@ static void drop_doubtful_above(struct intake *in, size_t at)
 
     for (size_t i = at + 1; i < in->n_open; i++) {
         if (in->open[i].is_doubtful)
-            marey__builder_cut_row(in->builder, in->open[i].row, in->gap_ns);
+            cut_range(in, &in->open[i], in->gap_ns);
         else
             in->open[n_kept++] = in->open[i];
     }
@@ -130,7 +133,7 @@ static void end_range(struct intake *in, const uint64_t *record, uint64_t offset
 static void cut_open(struct intake *in, int64_t end_ns)
 {
     for (size_t i = 0; i < in->n_open; i++)
-        marey__builder_cut_row(in->builder, in->open[i].row, end_ns);
+        cut_range(in, &in->open[i], end_ns);
     in->n_open = 0;
 }
 
@@ -164,6 +167,14 @@ static void note_gap(struct intake *in, uint64_t ticks, uint64_t n, uint64_t off
     for (size_t i = 0; i < in->n_open; i++)
         in->open[i].is_doubtful = true;
     marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LOST, n, offset);
+}
+
+static void take_gap(struct intake *in, const uint64_t *gap, uint64_t offset)
+{
+    const uint64_t start = in->snapshot->start_ticks;
+
+    if (marey__gap_concerns(gap, start, in->snapshot->stop_ticks))
+        note_gap(in, marey__gap_start(gap, start), gap[1], offset);
 }
 
 /* ---- CPU time ---------------------------------------------------------------------------- */
@@ -212,6 +223,10 @@ static void take_record(struct intake *in, const uint64_t *record, uint64_t offs
     }
     in->begun = NULL;
     in->ended = NULL;
+    if (kind == MAREY_RECORD_GAP) {
+        take_gap(in, record, offset);
+        return;
+    }
     const uint64_t ticks = marey__record_value(record);
     if (ticks < in->snapshot->start_ticks || ticks >= in->snapshot->stop_ticks)
         return;
@@ -219,8 +234,6 @@ static void take_record(struct intake *in, const uint64_t *record, uint64_t offs
         begin_range(in, record, offset);
     else if (kind == MAREY_RECORD_END)
         end_range(in, record, offset);
-    else if (kind == MAREY_RECORD_GAP)
-        note_gap(in, ticks, record[1], offset);
     else
         add_point(in, record, offset);
 }
@@ -271,7 +284,7 @@ static void note_session(struct intake *in)
     struct marey_account *account = marey__builder_account(in->builder);
 
     marey__account_add(account, MAREY_REASON_LOST, in->snapshot->n_guarded, 0);
-    if (in->snapshot->clock_error_ns > CLOCK_LIMIT_NS)
+    if (in->snapshot->clock_error_ns > MAREY_CLOCK_LIMIT_NS)
         marey__account_note(account, MAREY_REASON_CLOCK_UNSURE, 0);
 }
 
@@ -311,8 +324,8 @@ static bool take_all(struct intake *in, const struct marey_session *session,
         take_thread(in, &in->snapshot->part[i]);
     in->failed = in->failed || !marey__arrows_draw(&in->arrows, in->builder);
     marey__intake_add_window(in);
-    marey__intake_add_metas(in, session);
     note_session(in);
+    marey__intake_add_metas(in, session);
     marey__builder_source(in->builder)->n_records = in->n_records + 1;
     return !in->failed;
 }

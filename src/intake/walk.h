@@ -40,6 +40,7 @@ struct intake {
     uint8_t no_cat;
     int64_t gap_ns;        /* the last loss on this thread */
     int64_t first_lost_ns; /* on any; MAREY_UNKNOWN: nothing was lost */
+    uint64_t n_cut;        /* ranges that were open at the stop or in a gap */
     uint64_t n_records;
     struct known_site *site;
     size_t n_sites;

@@ -177,6 +177,8 @@ void marey_range_begin(struct marey_site *site)
     struct marey_log *log = marey__log;
     const uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
+    if (wants == 0)
+        return;
     if (UNLIKELY(!is_short(wants, WANTS_RANGE) || id == 0 || log->is_busy))
         goto slowly;
     guard(log);
@@ -223,6 +225,8 @@ static inline void end_with(uint32_t token, uint32_t wanted)
     const uint32_t wants = wants_now();
     struct marey_log *log = marey__log;
 
+    if (wants == 0)
+        return;
     if (UNLIKELY(!is_short(wants, wanted) || log->is_busy))
         goto slowly;
     guard(log);
@@ -355,6 +359,8 @@ static void op_begin(const struct marey_op *op)
     const uint32_t wants = wants_now();
     struct marey_log *log = marey__log;
 
+    if (wants == 0)
+        return;
     if (UNLIKELY(!is_short(wants, WANTS_OP) || log->is_busy))
         goto slowly;
     guard(log);

@@ -11,7 +11,7 @@
  *     COUNTER   [ticks|5] [site id] [bits of a double]
  *     INPUTS    [n    |6] n words as in collector.h; of the BEGIN before it
  *     CPU       [ns   |7] the thread's CPU time; of the BEGIN or END before it
- *     GAP       [ticks|8] [n records lost since then]
+ *     GAP       [ticks|8] [n records lost since then] [ticks of the last of them]
  *
  * 56 bits of ticks are 228 days at 3.66 GHz. A record never spans two chunks, and what belongs to
  * a BEGIN is published with it.
@@ -22,6 +22,7 @@
 #ifndef MAREY_SRC_RECORD_LAYOUT_H
 #define MAREY_SRC_RECORD_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum marey_record_kind {
@@ -58,9 +59,9 @@ static inline uint32_t marey__record_words(const uint64_t *record)
     case MAREY_RECORD_BEGIN:
     case MAREY_RECORD_END:
     case MAREY_RECORD_MARK:
-    case MAREY_RECORD_GAP:
         return 2;
     case MAREY_RECORD_COUNTER:
+    case MAREY_RECORD_GAP:
         return 3;
     case MAREY_RECORD_BEGIN_OP:
         return 4;
@@ -70,6 +71,20 @@ static inline uint32_t marey__record_words(const uint64_t *record)
         return 1;
     }
     return 1;
+}
+
+/* A gap concerns a session if it lies in its time with some part: how many of the records were
+ * its own is not known, so all count. */
+static inline bool marey__gap_concerns(const uint64_t *gap, uint64_t start_ticks,
+                                       uint64_t stop_ticks)
+{
+    return gap[2] >= start_ticks && marey__record_value(gap) < stop_ticks;
+}
+
+/* Where a gap begins within a session. */
+static inline uint64_t marey__gap_start(const uint64_t *gap, uint64_t start_ticks)
+{
+    return marey__record_value(gap) > start_ticks ? marey__record_value(gap) : start_ticks;
 }
 
 #endif

@@ -36,16 +36,17 @@ static void write_gap(struct marey_log *log, uint64_t since_ticks)
 
     at[0] = marey__record_head(since_ticks, MAREY_RECORD_GAP);
     at[1] = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
+    at[2] = atomic_load_explicit(&log->last_lost_ticks, memory_order_relaxed);
     atomic_store_explicit(&log->open_lost_ticks, 0, memory_order_release);
     atomic_store_explicit(&log->open_lost, 0, memory_order_relaxed);
-    marey__log_publish(log, at + 2);
+    marey__log_publish(log, at + 3);
 }
 
 uint64_t *marey__log_turn(struct marey_log *log, uint32_t n)
 {
     const uint64_t lost = atomic_load_explicit(&log->open_lost_ticks, memory_order_relaxed);
     struct marey_chunk *chunk =
-        n + 2 > MAREY_CHUNK_WORDS ? NULL : marey__pool_take(marey__recorder.pool);
+        n + 3 > MAREY_CHUNK_WORDS ? NULL : marey__pool_take(marey__recorder.pool);
 
     if (chunk == NULL)
         return NULL;

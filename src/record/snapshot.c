@@ -190,13 +190,12 @@ static void count_records(struct marey_session_stats *stats, const struct marey_
     for (uint32_t at = 0; at < chunk->n_words; at += marey__record_words(chunk->word + at)) {
         const uint64_t *record = chunk->word + at;
         const enum marey_record_kind kind = marey__record_kind(record);
-        if (kind == MAREY_RECORD_INPUTS || kind == MAREY_RECORD_CPU ||
-            !is_in_time(snapshot, record))
+        if (kind == MAREY_RECORD_INPUTS || kind == MAREY_RECORD_CPU)
             continue;
-        if (kind == MAREY_RECORD_GAP)
-            note_lost(stats, snapshot, marey__record_value(record), record[1]);
-        else
-            stats->n_records++;
+        if (kind != MAREY_RECORD_GAP)
+            stats->n_records += is_in_time(snapshot, record);
+        else if (marey__gap_concerns(record, snapshot->start_ticks, snapshot->stop_ticks))
+            note_lost(stats, snapshot, marey__gap_start(record, snapshot->start_ticks), record[1]);
     }
 }
 

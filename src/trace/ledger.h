@@ -9,6 +9,9 @@
 
 #include "marey/trace.h"
 
+/* A recorder's clock that strays by more is told of. */
+#define MAREY_CLOCK_LIMIT_NS 1000
+
 enum marey_reason {
     /* quarantined */
     MAREY_REASON_EMPTY_RECORD,

@@ -10,6 +10,7 @@
 #include "intake/intake.h"
 #include "marey/aggregate.h"
 #include "marey/export.h"
+#include "marey/import.h"
 #include "record/tls.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
@@ -376,6 +377,16 @@ static void intake_says_what_was_lost(void **state)
     EXPECT_HOLDS(text.ptr, " were recorded whole, ");
     marey_text_release(&text);
     marey_averages_free(averages);
+
+    /* A file of it says the same. */
+    struct marey_trace *again = NULL;
+    EXPECT_OK(marey_export_chrome_text(trace, NULL, &text, &err), &err);
+    EXPECT_OK(marey_import_bytes((struct marey_str){text.ptr, text.len}, NULL, &again, &err), &err);
+    EXPECT_U64(count_of(again, "lost"), stats.n_lost);
+    EXPECT_U64(count_of(again, "unclosed_begin"), count_of(trace, "unclosed_begin"));
+    EXPECT_U64(count_of(again, "unclosed_begin"), 1);
+    marey_trace_free(again);
+    marey_text_release(&text);
     marey_trace_free(trace);
 }
 

@@ -118,6 +118,33 @@ static void session_counts_what_finds_no_room(void **state)
     marey_session_free(session);
 }
 
+/* The gap began before the session; its records were lost in it all the same. */
+static void session_counts_losses_of_a_gap_that_began_before(void **state)
+{
+    (void)state;
+    const struct marey_session_options small = {.size = sizeof small,
+                                                .pool_bytes = 2 * MAREY_CHUNK_BYTES};
+    struct marey_session *before = start(&small);
+    record(3 * (int)(MAREY_CHUNK_WORDS / 4));
+    struct marey_session *session = start(&small);
+    record(500);
+    EXPECT_TRUE(stats_of(session).n_lost >= 1000); /* while the gap is open */
+    struct marey_session *larger = start(NULL);
+    record(5);
+    stop(larger);
+    stop(session);
+    stop(before);
+
+    const struct marey_session_stats stats = stats_of(session);
+    EXPECT_TRUE(stats.n_lost >= 1000); /* and when it is closed */
+    EXPECT_TRUE(stats.first_lost_ns >= stats.start_ns - 1);
+    EXPECT_U64(stats_of(larger).n_lost, 0);
+    EXPECT_U64(stats_of(larger).n_records, 10);
+    marey_session_free(larger);
+    marey_session_free(session);
+    marey_session_free(before);
+}
+
 static void session_gives_its_chunks_back(void **state)
 {
     (void)state;
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test(session_sees_its_own_time),
         cmocka_unit_test(sessions_nest_and_overlap),
         cmocka_unit_test(session_counts_what_finds_no_room),
+        cmocka_unit_test(session_counts_losses_of_a_gap_that_began_before),
         cmocka_unit_test(session_gives_its_chunks_back),
         cmocka_unit_test(session_keeps_only_its_own_chunks),
         cmocka_unit_test(session_sees_marks_and_counters),

@@ -1,0 +1,119 @@
+"""bench_events.py PACKAGES CACHE - what a profiler does with many events, on request.
+
+    record marey|torch COUNT OUT    COUNT times x.add_(y) of four floats, recorded; then stop,
+                                    key_averages().table(), export_chrome_trace(OUT)
+
+The answer tells how long each took, and by how much the peak of resident memory grew from
+before the start until the table was there; that is told for the first request only, since a
+second one has the memory of the first. The table must count COUNT operators.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+PACKAGES, CACHE = sys.argv[1:3]
+sys.path.insert(0, PACKAGES)
+os.environ["MAREY_CACHE"] = CACHE
+
+import torch  # noqa: E402
+from torch.profiler import ProfilerActivity  # noqa: E402
+
+import marey  # noqa: E402
+
+now_ns = time.process_time_ns if "cpu" in sys.argv[3:] else time.perf_counter_ns
+N_WARM_UP = 1000
+
+PROFILERS = {
+    "marey": lambda: marey.profile(),
+    "torch": lambda: torch.profiler.profile(activities=[ProfilerActivity.CPU]),
+}
+
+torch.set_num_threads(1)
+
+
+def of_status(name: str) -> int:
+    """Bytes of resident memory, by the name that the system has for them."""
+    found = re.search(rf"{name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+def forget_peak() -> None:
+    """The peak of before counts from now on as what is there now."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def run(prof: Any, count: int) -> int:
+    """Records; the profiler runs on."""
+    x, y = torch.zeros(4), torch.ones(4)
+    prof.start()
+    start = now_ns()
+    for _ in range(count):
+        x.add_(y)
+    return now_ns() - start
+
+
+def n_calls(prof: Any) -> int:
+    return sum(row.count for row in prof.key_averages() if row.key == "aten::add_")
+
+
+def first_use() -> None:
+    """What is loaded or built at the first use is no cost of an event."""
+    for new in PROFILERS.values():
+        prof = new()
+        run(prof, N_WARM_UP)
+        prof.stop()
+        prof.key_averages().table()
+
+
+is_first = True
+
+
+def record(who: str, count: str, out: str) -> dict[str, int]:
+    global is_first
+    n_events = int(count)
+    Path(out).unlink(missing_ok=True)
+    gc.collect()
+    forget_peak()
+    before = of_status("VmRSS")
+
+    prof = PROFILERS[who]()
+    record_ns = run(prof, n_events)
+    times = [now_ns()]
+    prof.stop()
+    times.append(now_ns())
+    prof.key_averages().table()
+    times.append(now_ns())
+    peak = of_status("VmHWM") - before
+    times.append(now_ns())
+    prof.export_chrome_trace(out)
+    times.append(now_ns())
+
+    assert n_calls(prof) == n_events, f"{who} counts {n_calls(prof)} of {n_events} operators"
+    answer = {
+        "events": n_events, "record_ns": record_ns, "stop_ns": times[1] - times[0],
+        "table_ns": times[2] - times[1], "ns": times[2] - times[0],
+        "export_ns": times[4] - times[3],
+    }
+    if is_first:
+        answer["peak_bytes"] = peak
+    is_first = False
+    Path(out).unlink()
+    return answer
+
+
+if __name__ == "__main__":
+    gc.disable()  # collections would take torch's profiler longer still
+    first_use()
+    for line in sys.stdin:
+        name, *words = line.rstrip("\n").split("\t")
+        assert name == "record"
+        print(json.dumps(record(*words)), flush=True)

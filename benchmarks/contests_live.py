@@ -1,0 +1,127 @@
+"""What recording costs, beside torch.profiler: the contests of run.py that need torch.
+
+Each contestant of `hooks` and `ranges` asks the same process for its round, so that all of
+them meet the same operator, the same machine and the same moment. Rows of `million` are by
+event: torch's profiler takes minutes and gigabytes for a million of them, so that its row is
+of fewer unless --full asks for all.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contests import HERE, Contest, Contestant, Measure, Target, per
+from servers import Answer
+
+N_EVENTS = 1_000_000
+N_EVENTS_OF_TORCH = 200_000
+
+
+@dataclass
+class LiveBook:
+    """Makes the contests of a live torch."""
+
+    packages: Path                  # folder of the built package
+    cache: Path                     # for what is compiled where it runs, and for exports
+    is_full: bool                   # torch's profiler gets as many events as ours
+
+    def argv(self, program: str) -> tuple[str, ...]:
+        return (sys.executable, str(HERE / program), str(self.packages), str(self.cache))
+
+    def contests(self) -> list[Contest]:
+        return [self.hooks(), self.ranges("off"), self.ranges("on"), self.million()]
+
+    def hooks(self) -> Contest:
+        argv = self.argv("bench_hooks.py")
+        return Contest(
+            "added to x.add_(y) of four floats, in one process", "ns_per_event", added,
+            [
+                Contestant("hooks.off", "x.add_(y) itself, nothing records", argv, ("op",)),
+                Contestant("hooks.floor", "floor: a pair of empty callbacks", argv,
+                           ("added", "floor")),
+                Contestant("hooks.marey", "marey.profile", argv, ("added", "marey"), "warm"),
+                Contestant("hooks.torch", "torch.profiler", argv, ("added", "torch"),
+                           against="hooks.marey"),
+                Contestant("hooks.floor_inputs", "floor: the same, asks for inputs", argv,
+                           ("added", "floor_inputs")),
+                Contestant("hooks.marey_shapes", "marey.profile, with shapes", argv,
+                           ("added", "marey_shapes"), "warm"),
+                Contestant("hooks.torch_shapes", "torch.profiler, with shapes", argv,
+                           ("added", "torch_shapes"), against="hooks.marey_shapes"),
+            ],
+            rounds=41, best=best,
+            targets=(Target("hooks.marey", "hooks.floor", most_above=20),
+                     Target("hooks.marey_shapes", "hooks.floor_inputs", most_above=35)),
+        )
+
+    def ranges(self, state: str) -> Contest:
+        argv, ours = self.argv("bench_hooks.py"), f"ranges.{state}.marey"
+
+        def contestant(name: str, label: str) -> Contestant:
+            return Contestant(f"ranges.{state}.{name}", label, argv, ("range", name, state),
+                              against=ours)
+
+        return Contest(
+            f"with record_function('x'), its profiler {state}", "ns_per_event", added,
+            [
+                contestant("marey", "marey.record_function"),
+                contestant("marey_decorator", "  the same, as a decorator"),
+                # While Marey records, a type of its own stands in for this one of torch.
+                *([contestant("marey_fast", "_RecordFunctionFast, to marey.profile")]
+                  if state == "on" else []),
+                contestant("torch", "torch.profiler.record_function"),
+                contestant("torch_fast", "_RecordFunctionFast, to torch.profiler"),
+            ],
+            rounds=21, best=best,
+        )
+
+    def million(self) -> Contest:
+        argv = self.argv("bench_events.py")
+        n_torch = N_EVENTS if self.is_full else N_EVENTS_OF_TORCH
+        out = str(self.cache / "million.json")
+
+        parts = {"stop": per("events", "stop_ns"), "table": per("events", "table_ns")}
+
+        def contestant(key: str, who: str, count: int, memory: str, **how: Any) -> Contestant:
+            return Contestant(f"million.{key}", f"{who}, {count:,} events", argv,
+                              ("record", who.split(".")[0], str(count), out), memory,
+                              parts=parts, **how)
+
+        return Contest(
+            "stop and key_averages().table(), an event", "ns_per_event", per("events"),
+            [
+                contestant("marey", "marey.profile", N_EVENTS, "pool warm"),
+                contestant("marey_cold", "marey.profile", N_EVENTS, "cold", fresh=True, rounds=3),
+                contestant("torch", "torch.profiler", n_torch, "cold", fresh=True, rounds=1),
+            ],
+            rounds=7,
+            targets=(Target("million.marey", "million.torch", least_times=300),),
+            further=(
+                Measure("recording itself with its operators, an event", "ns_per_event",
+                        per("events", "record_ns"), "record"),
+                Measure("export_chrome_trace to .json, an event", "ns_per_event",
+                        per("events", "export_ns"), "export",
+                        (Target("million.marey", "million.torch", least_times=5),)),
+                Measure("growth of the peak of memory until the table, an event",
+                        "bytes_per_event", peak, "peak",
+                        (Target("million.marey_cold", "million.torch", least_times=30),)),
+            ),
+        )
+
+
+def added(answer: Answer) -> float:
+    return float(answer["ns"])
+
+
+def best(answers: list[Answer]) -> float:
+    """The fastest batch with the hook less the fastest without, of all rounds."""
+    return float(answers[-1]["best_ns"])
+
+
+def peak(answer: Answer) -> float | None:
+    if "peak_bytes" not in answer:
+        return None
+    return float(answer["peak_bytes"]) / float(answer["events"])
