@@ -3,12 +3,13 @@
  *
  * The program is executed as it would be without us: same words, same process. What makes
  * each Python in it record is a folder at the head of PYTHONPATH, whose sitecustomize.py the
- * interpreter imports before any code of the program, and the variable MAREY_RUN, which tells
- * what was asked for. Processes that the program starts inherit both. Which folder that is,
+ * interpreter imports before any code of the program, and variables MAREY_RUN_…, which tell
+ * what was asked for. Processes that the program starts inherit all. Which folder that is,
  * the package says: the interpreter is asked first, so that it is known to have the package.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,36 +74,35 @@ static bool output_can_be_written(const struct run_settings *run)
 
 /* ---- what the program is told ---------------------------------------------------------------- */
 
-static void add_member(struct text *json, const char *key, const char *value)
+/* Sets MAREY_RUN_<name>, or takes away what an outer `marey run` has set. */
+static bool tell(const char *name, const char *value)
 {
-    text_add(json, ", \"%s\": ", key);
-    if (value)
-        text_add_json_string(json, str_of(value));
-    else
-        text_add(json, "null");
+    char variable[32];
+
+    snprintf(variable, sizeof variable, "MAREY_RUN_%s", name);
+    return (value ? setenv(variable, value, 1) : unsetenv(variable)) == 0;
 }
 
 static bool tell_options(const struct run_settings *run)
 {
-    struct text json = {0};
+    char pid[24];
+    char limit[24];
+    char flags[64];
     char *folder = getcwd(NULL, 0);
 
     if (!folder) {
         message_print("cannot tell the current folder: %s", reason_text(errno));
         return false;
     }
-    text_add(&json, "{\"pid\": %ld", (long)getpid());
-    add_member(&json, "folder", folder);
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    snprintf(limit, sizeof limit, "%" PRId64, run->limit.value);
+    snprintf(flags, sizeof flags, "%s%s%s", run->no_table ? "" : "table,",
+             run->with_shapes ? "shapes," : "", run->overwrite ? "force," : "");
+    const bool is_told = tell("PID", pid) && tell("FOLDER", folder) &&
+                         tell("OUTPUT", run->output) && tell("SORT", run->sort) &&
+                         tell("LIMIT", run->limit.is_given ? limit : NULL) &&
+                         tell("FLAGS", flags) && tell("SCRIPT", NULL);
     free(folder);
-    add_member(&json, "output", run->output);
-    add_member(&json, "sort", run->sort);
-    text_add(&json, ", \"limit\": ");
-    text_add_json_number(&json, run->limit.is_given ? run->limit.value : MAREY_UNKNOWN);
-    text_add(&json, ", \"overwrite\": %s, \"shapes\": %s, \"table\": %s}",
-             run->overwrite ? "true" : "false", run->with_shapes ? "true" : "false",
-             run->no_table ? "false" : "true");
-    const bool is_told = !json.is_broken && setenv("MAREY_RUN", json.ptr, 1) == 0;
-    text_release(&json);
     if (!is_told)
         message_print("cannot start: out of memory");
     return is_told;

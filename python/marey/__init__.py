@@ -1,6 +1,10 @@
-"""Marey: traces of PyTorch programs, read exactly.
+"""Marey: what a PyTorch program does when, recorded or read exactly.
 
     import marey
+
+    with marey.profile() as prof:
+        train()
+    print(prof.key_averages().table())
 
     trace = marey.load("run.pt.trace.json.gz")
     print(trace.key_averages().table())
@@ -10,7 +14,8 @@ Times are integers in nanoseconds wherever a name ends in ``_ns``; what is not k
 None. Everything that a trace hands out keeps it alive.
 """
 
-from marey._averages import Averages, Row, Totals
+from __future__ import annotations
+
 from marey._core import (
     VERSION as __version__,
     ChangedError,
@@ -24,21 +29,53 @@ from marey._core import (
     record_function,
     thread_name,
 )
-from marey._errors import CollectorError
-from marey._events import AsyncSpan, Event, Events, Track
-from marey._profile import ProfileAverages, ProfileEvents, SessionStats, profile
-from marey._schedule import ProfilerAction, ProfilerActivity, schedule
-from marey._torch import (
-    DeviceType,
-    EventList,
-    FunctionEvent,
-    FunctionEventAvg,
-    Interval,
-    Kernel,
-    TorchAverages,
-    TorchView,
-)
-from marey._trace import NONE, UNKNOWN, Ledger, LedgerRow, Source, Trace, load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from marey._averages import Averages, Row, Totals
+    from marey._errors import CollectorError
+    from marey._events import NONE, UNKNOWN, AsyncSpan, Event, Events, Track
+    from marey._profile import ProfileAverages, ProfileEvents, SessionStats, profile
+    from marey._schedule import ProfilerAction, ProfilerActivity, schedule
+    from marey._torch import EventList, FunctionEvent, FunctionEventAvg, TorchAverages, TorchView
+    from marey._torch_records import DeviceType, Interval, Kernel
+    from marey._trace import Ledger, LedgerRow, Source, Trace, load
+
+# What only marks ranges pays for no more than that, and `marey run` brings no module of the
+# standard library into a program: the rest is imported when it is first asked for.
+_HOMES = {
+    "_averages": ("Averages", "Row", "Totals"),
+    "_errors": ("CollectorError",),
+    "_events": ("NONE", "UNKNOWN", "AsyncSpan", "Event", "Events", "Track"),
+    "_profile": ("ProfileAverages", "ProfileEvents", "SessionStats", "profile"),
+    "_schedule": ("ProfilerAction", "ProfilerActivity", "schedule"),
+    "_torch": (
+        "EventList",
+        "FunctionEvent",
+        "FunctionEventAvg",
+        "TorchAverages",
+        "TorchView",
+    ),
+    "_torch_records": ("DeviceType", "Interval", "Kernel"),
+    "_trace": ("Ledger", "LedgerRow", "Source", "Trace", "load"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'marey' has no attribute {name!r}")
+    module = __import__(f"marey.{home}", fromlist=[name])
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "NONE",

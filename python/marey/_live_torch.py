@@ -11,33 +11,33 @@ torch's profiler really is on, all is as torch has it: then its own ranges reach
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import os
 import sys
-import threading
-import warnings
-from collections.abc import Callable, Sequence
-from types import ModuleType
-from typing import Any
+from _thread import RLock
 
 from marey import _core
 
-_lock = threading.RLock()
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+_lock = RLock()
 
 
 # ---- when torch is imported ------------------------------------------------------------------------
 
 
-class _Loader(importlib.abc.Loader):
+class _Loader:
     """Loads a module as its own loader does, then calls."""
 
     def __init__(self, loader: Any, then: Callable[[bool], None]) -> None:
         self._loader = loader
         self._then = then
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         module: ModuleType | None = self._loader.create_module(spec)
         return module
 
@@ -53,29 +53,32 @@ class _Loader(importlib.abc.Loader):
             self._then(is_loaded)
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Finds torch as the others do, once, to hear of it when it is loaded."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != "torch" or self not in sys.meta_path:
+    ) -> ModuleSpec | None:
+        if name != "torch":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            sys.meta_path.insert(0, self)
-            return None
-        spec.loader = _Loader(spec.loader, self._heard)
-        return spec
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _Loader(spec.loader, self._heard)
+                return spec
+        return None
 
     def _heard(self, is_loaded: bool) -> None:
+        """Its work is done once torch is there; a failed import may be tried again."""
         if not is_loaded:
-            sys.meta_path.insert(0, self)
             return
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
         try:
             attach()
         except Exception as error:
+            import warnings
+
             warnings.warn(f"operators of torch are not recorded: {error}", stacklevel=2)
         _arrange_ranges()
 
@@ -87,6 +90,8 @@ def is_imported() -> bool:
 
 
 def is_importable() -> bool:
+    import importlib.util
+
     try:
         return importlib.util.find_spec("torch") is not None
     except (ImportError, ValueError):
@@ -208,7 +213,7 @@ def _arrange_ranges() -> None:
 def _forget_users() -> None:
     """In a forked child, where no session runs."""
     global _lock
-    _lock = threading.RLock()
+    _lock = RLock()
     _Ranges.n_users = 0
     _arrange_ranges()
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from typing import Any, NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Rank(NamedTuple):
-    """None is not known."""
+class Rank:
+    """A rank and the size of its job; None is not known."""
 
-    rank: int | None = None
-    world_size: int | None = None
-    info: dict[str, Any] | None = None
-    """What torch.profiler writes as distributedInfo."""
+    __slots__ = ("json", "rank", "world_size")
 
-    @property
-    def json(self) -> str | None:
-        return None if self.info is None else json.dumps(self.info, default=str)
+    def __init__(
+        self,
+        rank: int | None = None,
+        world_size: int | None = None,
+        json: str | None = None,
+    ) -> None:
+        self.rank = rank
+        self.world_size = world_size
+        self.json = json
+        """What torch.profiler writes as distributedInfo."""
 
 
 def _number(name: str) -> int | None:
@@ -31,13 +37,13 @@ def _of_environment() -> Rank:
     rank, world_size = _number("RANK"), _number("WORLD_SIZE")
     if rank is None:
         return Rank()
-    info = {"rank": rank}
-    if world_size is not None:
-        info["world_size"] = world_size
-    return Rank(rank, world_size, info)
+    size = "" if world_size is None else f', "world_size": {world_size}'
+    return Rank(rank, world_size, f'{{"rank": {rank}{size}}}')
 
 
 def _of_torch(distributed: Any) -> Rank:
+    import json
+
     rank, world_size = distributed.get_rank(), distributed.get_world_size()
     backend = distributed.get_backend()
     info = {"backend": backend, "rank": rank, "world_size": world_size}
@@ -49,12 +55,13 @@ def _of_torch(distributed: Any) -> Rank:
         info["pg_config"] = configs()
     if backend == "nccl":
         info["nccl_version"] = ".".join(str(n) for n in sys.modules["torch"].cuda.nccl.version())
-    return Rank(rank, world_size, info)
+    return Rank(rank, world_size, json.dumps(info, default=str))
 
 
 def find_rank() -> Rank:
-    """From torch.distributed if it is set up, else from RANK and WORLD_SIZE. Imports nothing."""
-    distributed = sys.modules.get("torch.distributed")
+    """From torch.distributed if it is set up, else from RANK and WORLD_SIZE. Imports nothing
+    of torch."""
+    distributed: Any = sys.modules.get("torch.distributed")
     if distributed is not None:
         try:
             if distributed.is_available() and distributed.is_initialized():

@@ -10,19 +10,13 @@ Whatever goes wrong here is told in one line and changes nothing for the program
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import sys
-from pathlib import Path
-from typing import Any, NamedTuple
 
 from marey import _core, _live_torch
-from marey._averages import Averages, Grouping
 from marey._rank import Rank, find_rank
-from marey._trace import Trace
 
-VARIABLE = "MAREY_RUN"
-SITE = Path(__file__).resolve().parent / "_site"
+SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_site")
 
 WORKER_POOL_BYTES = 256 << 20
 """Of a process that multiprocessing started; there may be many of them."""
@@ -35,24 +29,32 @@ HELPERS = (
 )
 
 
-class Options(NamedTuple):
-    """What `marey run` was asked for."""
+class Options:
+    """What `marey run` was asked for, as it tells it in the environment."""
 
-    pid: int
-    folder: str
-    output: str | None
-    sort: str | None
-    limit: int | None
-    overwrite: bool
-    shapes: bool
-    table: bool
-    script: str | None = None
-    """The name of the program, for processes that have none of their own."""
+    __slots__ = ("flags", "folder", "limit", "output", "pid", "script", "sort")
+
+    def __init__(self, told: dict[str, str]) -> None:
+        self.pid = int(told["PID"])
+        self.folder = told["FOLDER"]
+        self.output = told.get("OUTPUT")
+        self.sort = told.get("SORT")
+        self.limit = int(told["LIMIT"]) if "LIMIT" in told else None
+        self.flags = told.get("FLAGS", "").split(",")
+        self.script = told.get("SCRIPT")
+        """The name of the program, for processes that have none of their own."""
+
+
+PREFIX = "MAREY_RUN_"
 
 
 def _options() -> Options | None:
-    text = os.environ.get(VARIABLE)
-    return None if text is None else Options(**json.loads(text))
+    told = {
+        name.removeprefix(PREFIX): value
+        for name, value in os.environ.items()
+        if name.startswith(PREFIX)
+    }
+    return Options(told) if told else None
 
 
 def _say(*lines: str) -> None:
@@ -75,10 +77,10 @@ def answer() -> tuple[str, str]:
         session = _core.Session()
         session.stop()
         try:
-            Averages(Trace(session.trace()), Grouping()).table(sort_by=options.sort)
+            session.trace().averages().table(sort=options.sort)
         except ValueError as error:
             return "refused", str(error)
-    return "ready", str(SITE)
+    return "ready", SITE
 
 
 # ---- what this process is --------------------------------------------------------------------------------
@@ -112,8 +114,9 @@ def _script_name(words: list[str]) -> str:
     program = _program(words)
     if program in ("-", "-c", ""):
         return "c" if program == "-c" else "python"
-    path = Path(program)
-    return path.parent.name if path.name == "__main__.py" and path.parent.name else path.stem
+    folder, name = os.path.split(program)
+    folder = os.path.basename(folder)
+    return folder if name == "__main__.py" and folder else os.path.splitext(name)[0]
 
 
 class _Process:
@@ -125,34 +128,37 @@ class _Process:
         self.is_main = self.pid == options.pid
         self.is_worker = "--multiprocessing-fork" in words
         self.name = options.script if self.is_worker and options.script else _script_name(words)
-        wants = _core.WANT_RANGES | _core.WANT_OPS | (_core.WANT_INPUTS if options.shapes else 0)
+        wants = _core.WANT_RANGES | _core.WANT_OPS
+        if "shapes" in options.flags:
+            wants |= _core.WANT_INPUTS
         pool_bytes = WORKER_POOL_BYTES if self.is_worker and find_rank().rank is None else 0
         self.session = _core.Session(wants=wants, pool_bytes=pool_bytes)
         self.rank = find_rank()
 
     # -- where the trace goes
 
-    def path(self, rank: int | None, attempt: int = 0) -> Path:
+    def path(self, rank: int | None, attempt: int = 0) -> str:
         """Of the file; of later attempts another one, for what appeared in the meantime."""
         options = self.options
         suffix = "" if rank is None else f"-rank{rank}"
         again = "" if attempt == 0 else f"-{attempt + 1}"
-        output = Path(options.folder, options.output or "")
-        if options.output is None or output.is_dir():
-            return output / f"marey-{self.name}-{self.pid}{suffix}{again}.json.gz"
+        output = os.path.join(options.folder, options.output or "")
+        if options.output is None or os.path.isdir(output):
+            name = f"marey-{self.name}-{self.pid}{suffix}{again}.json.gz"
+            return os.path.join(output, name)
         if not self.is_main and rank is None:
             suffix = f"-{self.pid}"
-        name = output.name
-        stem = name.removesuffix(".gz").removesuffix(".json")
-        return output.with_name(f"{stem}{suffix}{again}{name[len(stem) :]}")
+        stem = output.removesuffix(".gz").removesuffix(".json")
+        return f"{stem}{suffix}{again}{output[len(stem) :]}"
 
-    def write(self, trace: Trace, rank: int | None) -> Path:
+    def write(self, trace: _core.Trace, rank: int | None) -> str:
         """Never over a file that is there, unless asked."""
+        overwrite = "force" in self.options.flags
         for attempt in range(100):
             path = self.path(rank, attempt)
-            if self.options.overwrite or not path.exists():
+            if overwrite or not os.path.exists(path):
                 break
-        trace.export_chrome_trace(path, self.options.overwrite)
+        trace.export_chrome(path, overwrite, False, 0)
         return path
 
     # -- the end
@@ -183,20 +189,18 @@ class _Process:
         path = self.write(trace, rank.rank)
         _say(*self._table(trace, rank), f"marey: wrote '{_shown(path)}'")
 
-    def _trace(self, rank: Rank) -> Trace:
+    def _trace(self, rank: Rank) -> _core.Trace:
         if rank.json is not None:
             self.session.add_meta("distributedInfo", rank.json)
-        if self.options.shapes:
-            self.session.add_meta("record_shapes", "1")
-        return Trace(self.session.trace(rank.rank, rank.world_size))
+        return self.session.trace(rank.rank, rank.world_size)
 
-    def _table(self, trace: Trace, rank: Rank) -> list[str]:
+    def _table(self, trace: _core.Trace, rank: Rank) -> list[str]:
         options = self.options
-        if not options.table or rank.rank not in (None, 0):
+        if "table" not in options.flags or rank.rank not in (None, 0):
             return []
-        averages = Averages(trace, Grouping())
         header = self.name if rank.rank is None else f"{self.name}, rank {rank.rank}"
-        table = averages.table(sort_by=options.sort, row_limit=options.limit, header=header)
+        averages = trace.averages(percentiles=True)
+        table = averages.table(sort=options.sort, limit=options.limit or 0, header=header)
         return [table.rstrip("\n")]
 
 
@@ -206,12 +210,12 @@ def _loads_data() -> bool:
     return getattr(worker, "_worker_info", None) is not None
 
 
-def _shown(path: Path) -> str:
+def _shown(path: str) -> str:
     """As short as it can be."""
     try:
-        return str(path.relative_to(Path.cwd()))
-    except (OSError, ValueError):
-        return str(path)  # elsewhere, or the folder is gone
+        return path.removeprefix(os.path.join(os.getcwd(), ""))
+    except OSError:
+        return path  # the folder is gone
 
 
 # ---- the beginning ------------------------------------------------------------------------------------------
@@ -229,8 +233,7 @@ def _begin(options: Options, words: list[str]) -> None:
     _live_torch.attach_when_imported()
     _live_torch.begin_ranges()
     if process.is_main and options.script is None:
-        told = options._replace(script=process.name)
-        os.environ[VARIABLE] = json.dumps(told._asdict())
+        os.environ[f"{PREFIX}SCRIPT"] = process.name
 
 
 def begin() -> None:

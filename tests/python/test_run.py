@@ -31,7 +31,7 @@ class Runner:
             "PYTHONPATH": str(Path(marey.__file__).parent.parent),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        for name in ("MAREY_RUN", "RANK", "WORLD_SIZE"):
+        for name in ("RANK", "WORLD_SIZE"):
             self.environment.pop(name, None)
 
     def write(self, name: str, code: str) -> Path:
@@ -257,6 +257,24 @@ def test_an_error_in_a_customisation_is_told_as_ever(run: Runner) -> None:
     done = run.script(MARKED)
     assert done.stderr.startswith("Error in sitecustomize; set PYTHONVERBOSE for traceback:\nZero")
     assert run.names() == ["marked"]
+
+
+def test_the_program_finds_its_own_modules(run: Runner) -> None:
+    """Also those that are called as modules of the standard library that Marey uses."""
+    for name in ("dataclasses", "inspect", "json", "re", "signal", "typing", "warnings"):
+        run.write(f"{name}.py", "OWN = True")
+    done = run.script("""
+import sys
+loaded = set(sys.modules)
+import dataclasses, json, marey, signal, typing
+assert dataclasses.OWN and json.OWN and signal.OWN and typing.OWN
+with marey.record_function("marked"):
+    print(*loaded)
+""")
+    assert (done.returncode, run.names()) == (0, ["marked"]), done.stderr
+    plain = run.plain(sys.executable, "script.py")
+    ours = {name for name in done.stdout.split() if name.partition(".")[0] != "marey"}
+    assert ours - set(plain.stdout.split()) <= {"__future__", "atexit"}
 
 
 # ---- files ---------------------------------------------------------------------------------------------------------
