@@ -16,6 +16,7 @@ None. Everything that a trace hands out keeps it alive.
 
 from __future__ import annotations
 
+from marey import _live_torch
 from marey._core import (
     VERSION as __version__,
     ChangedError,
@@ -62,6 +63,9 @@ _HOMES = {
     "_trace": ("Ledger", "LedgerRow", "Source", "Trace", "load"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+_live_torch.adapt_compiler()
 
 
 def __getattr__(name: str) -> Any:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _lock = RLock()
 
 
-# ---- when torch is imported ------------------------------------------------------------------------
+# ---- when a module is imported ---------------------------------------------------------------------
 
 
 class _Loader:
     """Loads a module as its own loader does, then calls."""
 
-    def __init__(self, loader: Any, then: Callable[[bool], None]) -> None:
+    def __init__(self, loader: Any, then: Callable[[], None]) -> None:
         self._loader = loader
         self._then = then
 
@@ -45,21 +45,21 @@ class _Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         module.__loader__ = self._loader
-        is_loaded = False
-        try:
-            self._loader.exec_module(module)
-            is_loaded = True
-        finally:
-            self._then(is_loaded)
+        self._loader.exec_module(module)
+        self._then()
 
 
 class _Finder:
-    """Finds torch as the others do, once, to hear of it when it is loaded."""
+    """Finds a module as the others do, once, to hear of it when it is loaded."""
+
+    def __init__(self, name: str, then: Callable[[], None]) -> None:
+        self.name = name
+        self._then = then
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != "torch":
+        if name != self.name:
             return None
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(name, path, target)
@@ -68,19 +68,34 @@ class _Finder:
                 return spec
         return None
 
-    def _heard(self, is_loaded: bool) -> None:
-        """Its work is done once torch is there; a failed import may be tried again."""
-        if not is_loaded:
-            return
+    def _heard(self) -> None:
+        """A failed import is not heard of: it may be tried again."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         try:
-            attach()
+            self._then()
         except Exception as error:
-            import warnings
+            _warn(f"cannot adapt to {self.name}: {error}")
 
-            warnings.warn(f"operators of torch are not recorded: {error}", stacklevel=2)
-        _arrange_ranges()
+
+def _when_loaded(name: str, then: Callable[[], None]) -> None:
+    """Now, if the module is there whole."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    if name in sys.modules and not getattr(spec, "_initializing", False):
+        then()
+        return
+    with _lock:
+        if not any(isinstance(f, _Finder) and f.name == name for f in sys.meta_path):
+            sys.meta_path.insert(0, _Finder(name, then))  # type: ignore[arg-type]
+
+
+def _warn(message: str) -> None:
+    import warnings
+
+    warnings.warn(message, stacklevel=3)
+
+
+# ---- the collector -------------------------------------------------------------------------------------
 
 
 def is_imported() -> bool:
@@ -98,22 +113,71 @@ def is_importable() -> bool:
         return False
 
 
+_is_attached = False
+
+
 def attach() -> None:
-    """Builds the collector if need be and loads it. Imports torch.
+    """Builds the collector if need be and loads it, once a process. Imports torch.
 
     Raises CollectorError, or what the loader says.
     """
+    global _is_attached
+    if _is_attached:
+        return
     from marey import _build
 
     path = _build.find() or _build.build()
     _core.collector_load(os.fspath(path))
+    _is_attached = True
 
 
-def attach_when_imported() -> None:
-    """Attaches when the program imports torch; a failure is a warning then."""
-    with _lock:
-        if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-            sys.meta_path.insert(0, _Finder())
+class Wish:
+    """As long as it lives, the collector is attached when the program imports torch."""
+
+    n_alive = 0
+
+    def __init__(self) -> None:
+        Wish.n_alive += 1
+        _when_loaded("torch", _attach_if_wished)
+
+    def __del__(self) -> None:
+        Wish.n_alive -= 1
+
+
+def _attach_if_wished() -> None:
+    """Building takes a while: a profile that is gone is no reason for it."""
+    if Wish.n_alive == 0:
+        return
+    try:
+        attach()
+    except Exception as error:
+        _warn(f"operators of torch are not recorded: {error}")
+    _arrange_ranges()
+
+
+# ---- torch.compile ---------------------------------------------------------------------------------------
+
+
+def _let_compiler_pass_ranges() -> None:
+    """A with statement of record_function in a compiled function is passed over, as torch's
+    own is; else the compiler would give the function up."""
+    variables = sys.modules["torch._dynamo.variables.torch"]
+    contexts = sys.modules["torch._dynamo.variables.ctx_manager"]
+    kind: Any = variables.TorchCtxManagerClassVariable
+    former = kind.call_function
+
+    def call_function(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.value is _core.record_function:
+            return contexts.NullContextVariable()
+        return former(self, *args, **kwargs)
+
+    kind.call_function = call_function
+    variables.supported_ctx_manager_classes[_core.record_function] = None
+
+
+def adapt_compiler() -> None:
+    """When the program brings torch's compiler in."""
+    _when_loaded("torch._dynamo", _let_compiler_pass_ranges)
 
 
 # ---- ranges of compiled models -----------------------------------------------------------------------
@@ -127,16 +191,30 @@ class _Ranges:
     is_hooked = False
     torchs: dict[str, Any]  # torch's functions that ours stand before; kept for late callers
     is_fork_handled = False
+    holders: list[dict[str, Any]]  # members of the modules that have the type
+    n_seen = 0  # modules that were looked at; new ones come behind them
 
 
 _Ranges.torchs = {}
+_Ranges.holders = []
+
+
+def _find_holders() -> None:
+    """torch itself, and the modules that imported the type by its name."""
+    n_modules = len(sys.modules)
+    if n_modules < _Ranges.n_seen:
+        _Ranges.holders, _Ranges.n_seen = [], 0
+    for module in list(sys.modules.values())[_Ranges.n_seen :]:
+        members = getattr(module, "__dict__", None)
+        if isinstance(members, dict) and "_RecordFunctionFast" in members:
+            _Ranges.holders.append(members)
+    _Ranges.n_seen = n_modules
 
 
 def _swap(old: Any, new: Any) -> None:
-    """In torch and in all modules that imported it by name."""
-    for module in list(sys.modules.values()):
-        members = getattr(module, "__dict__", None)
-        if isinstance(members, dict) and members.get("_RecordFunctionFast") is old:
+    _find_holders()
+    for members in _Ranges.holders:
+        if members.get("_RecordFunctionFast") is old:
             members["_RecordFunctionFast"] = new
 
 

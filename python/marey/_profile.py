@@ -68,23 +68,16 @@ def _check_activities(activities: Iterable[Any]) -> None:
             )
 
 
-def _prepare_torch(is_asked: bool) -> bool:
-    """Sees to it that torch's operators are recorded; false if there is no torch.
+def _prepare_torch(is_asked: bool) -> _live_torch.Wish | None:
+    """Sees to it that torch's operators are recorded; None if there is no torch.
 
     Without being asked it neither imports torch nor fails.
     """
     if not _live_torch.is_importable():
-        return False
+        return None
     if is_asked:
         _live_torch.attach()
-    elif _live_torch.is_imported():
-        try:
-            _live_torch.attach()
-        except _core.MareyError as error:
-            warnings.warn(f"operators of torch are not recorded: {error}", stacklevel=4)
-    else:
-        _live_torch.attach_when_imported()
-    return True
+    return _live_torch.Wish()
 
 
 # ---- one cycle ------------------------------------------------------------------------------------------------
@@ -275,7 +268,8 @@ class profile:
         self.record_steps = schedule is not None
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
-        self._with_torch = _prepare_torch(activities is not None)
+        self._wish = _prepare_torch(activities is not None)
+        self._with_torch = self._wish is not None
         wants = _core.WANT_RANGES | CLOCKS[clock]
         if self._with_torch:
             wants |= _core.WANT_OPS

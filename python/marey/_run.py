@@ -134,6 +134,7 @@ class _Process:
         pool_bytes = WORKER_POOL_BYTES if self.is_worker and find_rank().rank is None else 0
         self.session = _core.Session(wants=wants, pool_bytes=pool_bytes)
         self.rank = find_rank()
+        self.wish: _live_torch.Wish | None = None
 
     # -- where the trace goes
 
@@ -230,7 +231,7 @@ def _begin(options: Options, words: list[str]) -> None:
     # The first to be registered, so the last to be called.
     atexit.register(process.finish)
     _core.begin_guard(process.session, os.fsencode(process.path(process.rank.rank)))
-    _live_torch.attach_when_imported()
+    process.wish = _live_torch.Wish()
     _live_torch.begin_ranges()
     if process.is_main and options.script is None:
         os.environ[f"{PREFIX}SCRIPT"] = process.name

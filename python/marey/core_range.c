@@ -151,6 +151,16 @@ static bool says_user_scope(PyObject *keyword_values)
            PyUnicode_CompareWithASCIIString(scope, "user_scope") == 0;
 }
 
+static PyObject *make_op_range(PyTypeObject *type, PyObject *name, PyObject *keyword_values)
+{
+    struct core_range *self = make_range(type, name);
+
+    if (self != NULL)
+        self->range.scope =
+            says_user_scope(keyword_values) ? MAREY_SCOPE_USER : MAREY_SCOPE_FUNCTION;
+    return (PyObject *)self;
+}
+
 static PyObject *new_op_range(PyObject *self, PyObject *const *args, size_t n_args,
                               PyObject *keywords)
 {
@@ -160,10 +170,33 @@ static PyObject *new_op_range(PyObject *self, PyObject *const *args, size_t n_ar
 
     if (!take_arguments(type, args, (size_t)PyVectorcall_NARGS(n_args), keywords, names, values))
         return NULL;
-    struct core_range *range = make_range(type, values[0]);
-    if (range != NULL)
-        range->range.scope = says_user_scope(values[2]) ? MAREY_SCOPE_USER : MAREY_SCOPE_FUNCTION;
-    return (PyObject *)range;
+    return make_op_range(type, values[0], values[2]);
+}
+
+/* For who calls the constructor past the vectorcall. torch.compile also takes a type without
+ * one of its own for a class written in Python, and would look for Python code in its
+ * methods. */
+static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"name", "args", NULL};
+    PyObject *name = NULL;
+    PyObject *unused = NULL;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", names, &name, &unused))
+        return NULL;
+    return (PyObject *)make_range(type, name);
+}
+
+static PyObject *op_range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"name", "input_values", "keyword_values", NULL};
+    PyObject *name = NULL;
+    PyObject *unused = NULL;
+    PyObject *keyword_values = NULL;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO", names, &name, &unused, &keyword_values))
+        return NULL;
+    return make_op_range(type, name, keyword_values);
 }
 
 static void range_free(PyObject *self)
@@ -314,6 +347,7 @@ static PyGetSetDef range_members[] = {
 };
 
 static PyType_Slot range_slots[] = {
+    {Py_tp_new, CORE_SLOT(range_new)},
     {Py_tp_dealloc, CORE_SLOT(range_free)},
     {Py_tp_repr, CORE_SLOT(range_repr)},
     {Py_tp_call, CORE_SLOT(PyVectorcall_Call)},
@@ -365,6 +399,7 @@ static PyMethodDef op_range_methods[] = {
 };
 
 static PyType_Slot op_range_slots[] = {
+    {Py_tp_new, CORE_SLOT(op_range_new)},
     {Py_tp_dealloc, CORE_SLOT(range_free)},
     {Py_tp_repr, CORE_SLOT(range_repr)},
     {Py_tp_methods, op_range_methods},

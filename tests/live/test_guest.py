@@ -40,7 +40,8 @@ def nothing_stays() -> Iterator[None]:
     assert torch._C._profiler._RecordFunctionFast is NATIVE
     assert torchs._is_profiler_enabled is False
     assert [torchs._run_on_profiler_start, torchs._run_on_profiler_stop] == functions
-    assert not any(isinstance(finder, _live_torch._Finder) for finder in sys.meta_path)
+    waited_for = {f.name for f in sys.meta_path if isinstance(f, _live_torch._Finder)}
+    assert waited_for <= {"torch._dynamo"}
 
 
 # ---- beside torch.profiler --------------------------------------------------------------------------
@@ -196,6 +197,33 @@ def test_compiled_models_are_recorded_inside_torchs_profiler(compiler: None) -> 
     graphs = [n for n in names(prof) if "CompiledFxGraph" in str(n)]
     assert (len(regions), len(graphs)) == (3, 3)
     assert any("CompiledFxGraph" in event.key for event in theirs.events())
+
+
+def test_the_compiler_passes_over_ranges(compiler: None) -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        with marey.record_function("passed over"):
+            y = x + 1
+        with record_function("torch's own"):
+            return y * 2
+
+    compiled = torch.compile(forward, fullgraph=True)
+    compiled(torch.ones(2))
+    with marey.profile() as prof:
+        assert compiled(torch.ones(2)).tolist() == [4, 4]
+    assert not {"passed over", "torch's own", "aten::mul"} & set(names(prof))
+
+
+def test_a_decorated_function_breaks_the_graph(compiler: None) -> None:
+    @marey.record_function("inside")
+    def inside(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    compiled = torch.compile(lambda x: inside(x) * 2)
+    compiled(torch.ones(2))
+    with marey.profile() as prof:
+        assert compiled(torch.ones(2)).tolist() == [4, 4]
+    assert "inside" in names(prof)
+    assert "aten::mul" not in names(prof)
 
 
 def test_an_exception_in_an_operator_leaves_a_whole_trace() -> None:
