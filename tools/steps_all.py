@@ -99,6 +99,17 @@ def python_asan(session: Session) -> Counts:
     return counts
 
 
+def hooks(session: Session) -> Counts:
+    """After a session torch's operators take as many instructions as before."""
+    if not has("valgrind"):
+        return session.skip("hooks that are gone, 'valgrind' is not installed")
+    build = BUILD / "test"
+    return session.check("hooks that are gone", "python", "tools/check_hooks.py",
+                         build / "tests/cost/callgrind-marks.so", timeout=1500,
+                         env={"PYTHONPATH": str(build / "python"),
+                              "MAREY_CACHE": str(build / "cache")})
+
+
 def memcheck(session: Session) -> Counts:
     """The unit tests under Valgrind's memcheck."""
     if not has("valgrind"):
@@ -156,5 +167,5 @@ def torch_matrix(session: Session) -> Counts:
     return counts
 
 
-ALL = (clang, tidy_all, wheel, prefix, hta, no_memory, damage, python_asan, memcheck, fuzz,
+ALL = (clang, tidy_all, wheel, prefix, hta, no_memory, damage, python_asan, hooks, memcheck, fuzz,
        torch_matrix)

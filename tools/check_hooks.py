@@ -1,0 +1,76 @@
+"""check_hooks.py MARKS - after a session, torch's operators cost what they did before it.
+
+Runs tests/cost/session_cost.py under callgrind and compares instructions. An operator or a fast
+range of torch may take a few more after the session. While one records an operator must take
+many more, or nothing was measured; a range takes fewer, since ours is in its place. MARKS is the library of tests/cost/callgrind_marks.c. Takes a minute or two.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "tests/cost/session_cost.py"
+N_TIMES = int(re.search(r"^N_TIMES = (\d+)$", PROGRAM.read_text(), re.MULTILINE)[1])
+MOST_AFTER = 3  # instructions of one operator or range
+LEAST_WHILE = 50
+
+
+def measure(marks: str) -> dict[str, float]:
+    """Instructions of one, by what session_cost.py calls it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "counts"
+        done = subprocess.run(
+            ("valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}",
+             "--quiet", sys.executable, PROGRAM, marks),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "PYTHONHASHSEED": "0"}, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{PROGRAM.name} ended with {done.returncode}\n{done.stdout}")
+        counts = {}
+        for path in sorted(Path(folder).glob("counts.*"), key=lambda path: int(path.suffix[1:])):
+            text = path.read_text()
+            name = re.search(r"^desc: Trigger: Client Request: (.+)$", text, re.MULTILINE)
+            total = re.search(r"^totals: (\d+)$", text, re.MULTILINE)
+            counts[name[1]] = int(total[1]) / N_TIMES
+    return counts
+
+
+def judge(counts: dict[str, float]) -> bool:
+    """True if all is as it should be; prints each count."""
+    is_good = True
+    for name, count in counts.items():
+        when, _, work = name.rpartition(" ")
+        more = count - counts[f"before {work}"]
+        if when in ("unused", "before"):
+            verdict = ""
+        elif when.startswith("after "):
+            verdict = "ok" if more <= MOST_AFTER else f"at most {MOST_AFTER} more is allowed"
+        elif work == "ranges":
+            verdict = "ok" if more != 0 else "torch's is still in place"
+        else:
+            verdict = "ok" if more >= LEAST_WHILE else "this does not record"
+        is_good = is_good and verdict in ("", "ok")
+        print(f"{name:32} {count:10.1f} {more:+10.1f}  {verdict}")
+    return is_good
+
+
+def main() -> int:
+    for package in ("torch", "marey"):
+        if importlib.util.find_spec(package) is None:
+            print(f"skipped: {package} is not there")
+            return 77
+    if not Path(sys.argv[1]).is_file():
+        print("skipped: the headers of Valgrind were not there when this was built")
+        return 77
+    return 0 if judge(measure(sys.argv[1])) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
