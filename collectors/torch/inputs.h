@@ -85,6 +85,8 @@ class InputWriter
         size_t n_after = values.size();
         for (const c10::IValue &value : values) {
             n_after--;
+            if (put_plain(value))
+                continue;
             /* A long list leaves room for what comes after it. */
             const size_t room = n_after * WORDS_LEFT_TO_AN_INPUT;
             end_ = begin_ + (value.isList() && room < MAREY_MAX_INPUT_WORDS
@@ -129,6 +131,41 @@ class InputWriter
     bool put_other(TextIds::Other which)
     {
         return put_head(MAREY_INPUT_OTHER, 0, 0, texts_->of_other(sink_, which));
+    }
+
+    /* The common case in few steps: a dense tensor of C++, with room for all of it. False: it is
+     * another value, to be put by `put`. */
+    __attribute__((always_inline)) bool put_plain(const c10::IValue &value)
+    {
+        if (!value.isTensor() || !value.toTensor().defined())
+            return false;
+        const c10::TensorImpl &tensor = *value.toTensor().unsafeGetTensorImpl();
+        if (tensor.has_symbolic_sizes_strides() || tensor.key_set().has_any(rare_keys()))
+            return false;
+
+        const c10::IntArrayRef sizes = tensor.sizes();
+        const c10::IntArrayRef strides = tensor.strides();
+        const size_t n_dims = sizes.size();
+        uint64_t *const at = at_;
+        if (n_dims > UINT8_MAX || strides.size() != n_dims ||
+            at + 1 + 2 * n_dims > begin_ + MAREY_MAX_INPUT_WORDS)
+            return false;
+        at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_TENSOR | MAREY_INPUT_STRIDES, n_dims, 0,
+                                 texts_->of_dtype(sink_, tensor.dtype()));
+        for (size_t i = 0; i < n_dims; i++) {
+            at[1 + i] = static_cast<uint64_t>(sizes[i]);
+            at[1 + n_dims + i] = static_cast<uint64_t>(strides[i]);
+        }
+        at_ = at + 1 + 2 * n_dims;
+        return true;
+    }
+
+    /* Keys of tensors whose sizes or strides are not to be had, or not in the usual way. */
+    static constexpr c10::DispatchKeySet rare_keys()
+    {
+        return c10::sparse_ks | c10::sparse_csr_ks | c10::mkldnn_ks | c10::python_ks |
+               c10::DispatchKeySet(
+                   {c10::DispatchKey::NestedTensor, c10::DispatchKey::Functionalize});
     }
 
     /* Sizes and strides are read where they are kept in the tensor, else by a virtual function

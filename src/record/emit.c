@@ -342,6 +342,29 @@ static void op_begin_in(struct marey_log *log, const struct marey_op *op, uint32
     marey__log_publish(log, after);
 }
 
+/* As put_op, but in few steps: without CPU time, and with one bound for all. */
+static void op_begin_with_inputs(struct marey_log *log, const struct marey_op *op, uint32_t wants,
+                                 uint32_t id)
+{
+    const uint32_t n = op->n_input_words;
+    const bool has_sequence = op->sequence >= 0;
+    uint64_t *at = marey__log_at(log);
+
+    if (UNLIKELY(n > MAREY_MAX_INPUT_WORDS || (size_t)(log->end - at) < 5 + (size_t)n)) {
+        op_begin_in(log, op, wants, id);
+        return;
+    }
+    at[1] = (uint64_t)op->token << 32 | id;
+    at[2] = (uint64_t)op->sequence;
+    at[3] = op->forward_thread;
+    uint64_t *to = at + (has_sequence ? 4 : 2);
+    *to++ = marey__record_head(n, MAREY_RECORD_INPUTS);
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = op->inputs[i];
+    at[0] = stamp_by(true, has_sequence ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
+    marey__log_publish(log, to + n);
+}
+
 RARE static void op_begin_slowly(const struct marey_op *op, uint32_t wants)
 {
     struct marey_log *log = (wants & WANTS_OP) != 0 ? enter() : NULL;
@@ -371,7 +394,7 @@ static void op_begin(const struct marey_op *op)
         goto slowly;
     }
     if (op->n_input_words > 0) {
-        op_begin_in(log, op, wants, id);
+        op_begin_with_inputs(log, op, wants, id);
     } else {
         const bool has_sequence = op->sequence >= 0;
         at[1] = (uint64_t)op->token << 32 | id;
