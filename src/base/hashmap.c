@@ -58,15 +58,19 @@ static bool resize(struct marey_hashmap *map, size_t n_slots)
     return true;
 }
 
+/* A key that is there needs no memory. */
 uint32_t *marey__hashmap_put(struct marey_hashmap *map, uint64_t key)
 {
-    if ((map->n + 1) * 2 > map->n_slots &&
-        !resize(map, map->n_slots == 0 ? FIRST_SLOTS : map->n_slots * 2))
-        return NULL;
-    const size_t at = find_slot(map, key);
-    if (map->value[at] == MAREY_NONE) {
-        map->key[at] = key;
-        map->n++;
+    size_t at = map->n_slots > 0 ? find_slot(map, key) : 0;
+
+    if (map->n_slots > 0 && map->value[at] != MAREY_NONE)
+        return &map->value[at];
+    if ((map->n + 1) * 2 > map->n_slots) {
+        if (!resize(map, map->n_slots == 0 ? FIRST_SLOTS : map->n_slots * 2))
+            return NULL;
+        at = find_slot(map, key);
     }
+    map->key[at] = key;
+    map->n++;
     return &map->value[at];
 }

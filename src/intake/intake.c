@@ -40,23 +40,10 @@ static bool is_asked_for(const struct intake *in, uint32_t scope)
 
 /* ---- ranges ------------------------------------------------------------------------- */
 
-static void push(struct intake *in, struct open_range range)
-{
-    void *grown = in->open;
-
-    if (!marey__grow(&in->alloc, &grown, &in->open_capacity, in->n_open + 1, sizeof range)) {
-        in->failed = true;
-        return;
-    }
-    in->open = grown;
-    in->open[in->n_open++] = range;
-    in->begun = &in->open[in->n_open - 1];
-}
-
 static void begin_range(struct intake *in, const uint64_t *record, uint64_t offset)
 {
     const struct known_site *site = site_of(in, (uint32_t)record[1]);
-    struct open_range range = {
+    struct marey_open_range range = {
         .token = (uint32_t)(record[1] >> 32),
         .row = MAREY_NONE,
         .offset = offset,
@@ -79,62 +66,55 @@ static void begin_range(struct intake *in, const uint64_t *record, uint64_t offs
                                              site->scope == MAREY_SCOPE_BACKWARD, slice.start_ns,
                                              in->track_idx);
     }
-    push(in, range);
+    in->begun = marey__open_push(&in->open, &range);
+    in->failed |= in->begun == NULL;
 }
 
-/* The innermost open range with that token; n_open if there is none. */
-static size_t find_open(const struct intake *in, uint32_t token)
-{
-    for (size_t i = in->n_open; i-- > 0;)
-        if (in->open[i].token == token)
-            return i;
-    return in->n_open;
-}
-
-static void cut_range(struct intake *in, const struct open_range *range, int64_t end_ns)
+static void cut_range(struct intake *in, const struct marey_open_range *range, int64_t end_ns)
 {
     in->n_cut += range->row != MAREY_NONE;
     marey__builder_cut_row(in->builder, range->row, end_ns);
 }
 
 /* What lies inside an ended range and was open when records were lost has ended too. */
-static void drop_doubtful_above(struct intake *in, size_t at)
+static void drop_doubtful_inside(struct intake *in, const struct marey_open_range *ended)
 {
-    size_t n_kept = at + 1;
+    struct marey_open_range *range = marey__open_top(&in->open);
 
-    for (size_t i = at + 1; i < in->n_open; i++) {
-        if (in->open[i].is_doubtful)
-            cut_range(in, &in->open[i], in->gap_ns);
-        else
-            in->open[n_kept++] = in->open[i];
+    while (range != NULL && range != ended) {
+        struct marey_open_range *around = marey__open_around(&in->open, range);
+        if (range->is_doubtful) {
+            cut_range(in, range, in->gap_ns);
+            marey__open_remove(&in->open, range);
+        }
+        range = around;
     }
-    in->n_open = n_kept;
 }
 
 static void end_range(struct intake *in, const uint64_t *record, uint64_t offset)
 {
-    const size_t at = find_open(in, (uint32_t)record[1]);
+    struct marey_open_range *range = marey__open_find(&in->open, (uint32_t)record[1], &in->failed);
 
-    if (at == in->n_open) {
+    if (range == NULL) {
         marey__account_note(marey__builder_account(in->builder), MAREY_REASON_BEGAN_BEFORE, offset);
         return;
     }
-    if (at + 1 < in->n_open)
-        drop_doubtful_above(in, at);
-    in->last_ended = in->open[at];
+    if (in->gap_ns != MAREY_UNKNOWN)
+        drop_doubtful_inside(in, range);
+    in->last_ended = *range;
     in->ended = &in->last_ended;
-    marey__builder_close_row(in->builder, in->open[at].row,
+    marey__builder_close_row(in->builder, range->row,
                              marey__intake_ns(in, marey__record_value(record)));
-    for (size_t i = at; i + 1 < in->n_open; i++)
-        in->open[i] = in->open[i + 1];
-    in->n_open--;
+    marey__open_remove(&in->open, range);
 }
 
 static void cut_open(struct intake *in, int64_t end_ns)
 {
-    for (size_t i = 0; i < in->n_open; i++)
-        cut_range(in, &in->open[i], end_ns);
-    in->n_open = 0;
+    struct marey_open_range *range = marey__open_top(&in->open);
+
+    for (; range != NULL; range = marey__open_around(&in->open, range))
+        cut_range(in, range, end_ns);
+    marey__open_reset(&in->open);
 }
 
 /* ---- points ---------------------------------------------------------------------------- */
@@ -164,8 +144,9 @@ static void note_gap(struct intake *in, uint64_t ticks, uint64_t n, uint64_t off
     in->gap_ns = marey__intake_ns(in, ticks);
     if (in->first_lost_ns == MAREY_UNKNOWN || in->gap_ns < in->first_lost_ns)
         in->first_lost_ns = in->gap_ns;
-    for (size_t i = 0; i < in->n_open; i++)
-        in->open[i].is_doubtful = true;
+    struct marey_open_range *range = marey__open_top(&in->open);
+    for (; range != NULL; range = marey__open_around(&in->open, range))
+        range->is_doubtful = true;
     marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LOST, n, offset);
 }
 
@@ -179,7 +160,7 @@ static void take_gap(struct intake *in, const uint64_t *gap, uint64_t offset)
 
 /* ---- CPU time ---------------------------------------------------------------------------- */
 
-static void add_cpu(struct intake *in, const struct open_range *range, int64_t now_ns)
+static void add_cpu(struct intake *in, const struct marey_open_range *range, int64_t now_ns)
 {
     struct marey_recorded_args *args = in->args;
     void *grown = args->cpu_ns;
@@ -300,6 +281,7 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
         in->site[i] = (struct known_site){MAREY_NONE, MAREY_SCOPE_USER};
     in->first_lost_ns = MAREY_UNKNOWN;
     marey__arrows_init(&in->arrows, &in->alloc);
+    marey__open_init(&in->open, &in->alloc);
     in->base_ns = in->snapshot->line.epoch_ns - in->snapshot->line.epoch_ns % MAREY_BASE_NS;
     struct marey_source *source = marey__builder_source(in->builder);
     source->base_ns = in->base_ns;
@@ -349,7 +331,7 @@ static struct marey_recorded_args *new_args(struct marey_session *session,
 static void release(struct intake *in)
 {
     marey__dealloc(&in->alloc, in->site, in->n_sites, sizeof *in->site);
-    marey__dealloc(&in->alloc, in->open, in->open_capacity, sizeof *in->open);
+    marey__open_release(&in->open);
     marey__arrows_release(&in->arrows);
     marey__builder_free(in->builder);
 }

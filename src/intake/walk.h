@@ -7,17 +7,10 @@
 
 #include "intake/arrows.h"
 #include "intake/intake.h"
+#include "intake/open.h"
 
 /* Ranks of one job share it: what Kineto rounds its base down to, a quarter of a year. */
 #define MAREY_BASE_NS (INT64_C(7889238) * MAREY_NS_PER_S)
-
-struct open_range {
-    uint32_t token;
-    uint32_t row;     /* MAREY_NONE: the session did not ask for it */
-    uint64_t offset;  /* of the begin */
-    int64_t cpu_ns;   /* the thread's CPU time then; MAREY_UNKNOWN */
-    bool is_doubtful; /* open when records were lost: its end may be among them */
-};
 
 /* What a site id means in the trace; name_id MAREY_NONE: not asked for yet. */
 struct known_site {
@@ -44,12 +37,10 @@ struct intake {
     uint64_t n_records;
     struct known_site *site;
     size_t n_sites;
-    struct open_range *open;
-    size_t n_open;
-    size_t open_capacity;
-    struct open_range *ended; /* whose CPU record may follow, else NULL */
-    struct open_range last_ended;
-    struct open_range *begun;
+    struct marey_open_ranges open;
+    struct marey_open_range *begun; /* whose CPU record may follow, else NULL */
+    struct marey_open_range *ended; /* the same; NULL or &last_ended */
+    struct marey_open_range last_ended;
     struct marey_arrows arrows;
     bool failed;
 };
