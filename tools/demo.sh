@@ -27,4 +27,4 @@ build/release/cli/marey report "$trace" --format csv > out/train_mlp.csv
 echo
 say "written: $trace, out/train_mlp.txt (this table), out/train_mlp.csv (all rows, in ns)"
 say "try:     build/release/cli/marey report $trace --group-by name,shape"
-say "         PYTHONPATH=build/release/python build/release/cli/marey run -- python YOUR_SCRIPT.py"
+say "         PYTHONPATH=build/release/python build/release/cli/marey run -- $(command -v python) YOUR_SCRIPT.py"

@@ -46,7 +46,15 @@ def schedule_action(
     /,
 ) -> int: ...
 
-def begin_guard(session: Session, path: bytes, /) -> None: ...
+def begin_guard(
+    session: Session,
+    path: bytes,
+    other_path: bytes,
+    overwrite: bool,
+    rank: int,
+    world_size: int,
+    /,
+) -> None: ...
 def end_guard() -> bool: ...
 def leave_guard() -> None: ...
 

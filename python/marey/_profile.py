@@ -282,6 +282,7 @@ class profile:
         self._warming: _Cycle | None = None
         self._recording: _Cycle | None = None
         self._finished: _Cycle | None = None
+        self._is_undelivered = False
         self._trace: Trace | None = None
 
     # -- start, step, stop
@@ -353,6 +354,7 @@ class profile:
             # A forked child of the process that records: there is nothing here to go on with.
             self._drop()
             return
+        failure: BaseException | None = None
         for do in _TRANSITIONS[former, action]:
             if do == "W":
                 self._warming = self._begin_cycle()
@@ -364,11 +366,28 @@ class profile:
             elif do == "E":
                 self._end_cycle()
             elif do == "R":
-                if self.on_trace_ready is not None:
-                    self.on_trace_ready(self)
+                failure = self._deliver()
+                if action is not None and not self._is_running:
+                    break  # the callback has stopped it
             else:
                 now = "its end" if action is None else action.name
                 warnings.warn(f"Incorrect schedule: {former.name} followed by {now}", stacklevel=4)
+
+        if failure is not None:
+            raise failure
+
+    def _deliver(self) -> BaseException | None:
+        """Hands a finished cycle over, once. What the callback raises is told at the end of the
+        transition, so that the next cycle begins all the same."""
+        if not self._is_undelivered:
+            return None
+        self._is_undelivered = False
+        try:
+            if self.on_trace_ready is not None:
+                self.on_trace_ready(self)
+        except BaseException as error:
+            return error
+        return None
 
     def _begin_cycle(self) -> _Cycle:
         return _Cycle(self._options, self._with_torch)
@@ -384,6 +403,7 @@ class profile:
         if cycle is not None:
             cycle.stop()
             self._finished = cycle
+            self._is_undelivered = True
 
     def _is_of_parent(self) -> bool:
         cycle = self._recording or self._warming
@@ -440,11 +460,14 @@ class profile:
         )
         return ProfileAverages(self.trace, grouping)
 
-    def export_chrome_trace(self, path: Path, overwrite: bool = False) -> None:
+    def export_chrome_trace(
+        self, path: Path, overwrite: bool = False, use_python_export: bool = False
+    ) -> None:
         """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
 
         The file appears complete or not at all; an existing one is kept unless overwrite
-        is true.
+        is true. use_python_export is torch's, whose handler for TensorBoard hands it over;
+        there is one exporter here.
         """
         self.trace.export_chrome_trace(path, overwrite)
 

@@ -168,9 +168,11 @@ class _Process:
         if os.getpid() != self.pid or not _core.end_guard():
             return
         try:
+            _hold_interrupts()
             self._finish()
         except BaseException as error:
-            _say(f"marey: cannot write the trace of '{self.name}': {error}")
+            reason = str(error) or type(error).__name__
+            _say(f"marey: cannot write the trace of '{self.name}': {reason}")
         finally:
             _core.leave_guard()
 
@@ -205,6 +207,17 @@ class _Process:
         return [table.rstrip("\n")]
 
 
+def _hold_interrupts() -> None:
+    """An impatient second interrupt would cost the whole trace."""
+    # The program may have a module `signal` of its own.
+    import _signal
+
+    try:
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    except ValueError:
+        return  # not in the main thread, which interrupts do not reach
+
+
 def _loads_data() -> bool:
     """It is a worker of a DataLoader: there may be new ones in each epoch."""
     worker = sys.modules.get("torch.utils.data._utils.worker")
@@ -230,11 +243,28 @@ def _begin(options: Options, words: list[str]) -> None:
     _process = process = _Process(options, words)
     # The first to be registered, so the last to be called.
     atexit.register(process.finish)
-    _core.begin_guard(process.session, os.fsencode(process.path(process.rank.rank)))
+    rank = process.rank
+    _core.begin_guard(
+        process.session,
+        os.fsencode(process.path(rank.rank)),
+        os.fsencode(process.path(rank.rank, 1)),
+        "force" in options.flags,
+        -1 if rank.rank is None else rank.rank,
+        rank.world_size or -1,
+    )
     process.wish = _live_torch.Wish()
     _live_torch.begin_ranges()
     if process.is_main and options.script is None:
         os.environ[f"{PREFIX}SCRIPT"] = process.name
+
+
+def _is_helper(words: list[str]) -> bool:
+    """A process of Python's or torch's own, by the code or the script that it is started with."""
+    program = _program(words)
+    if program == "-c":
+        place = next((i for i, word in enumerate(words) if word.startswith("-") and "c" in word), 0)
+        program = " ".join(words[place : place + 2])
+    return any(helper in program for helper in HELPERS)
 
 
 def begin() -> None:
@@ -242,7 +272,7 @@ def begin() -> None:
     words = list(sys.orig_argv)
     try:
         options = _options()
-        if options is None or any(helper in word for helper in HELPERS for word in words):
+        if options is None or _is_helper(words):
             return
         _begin(options, words)
     except Exception as error:

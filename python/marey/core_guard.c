@@ -37,7 +37,11 @@ static struct {
     enum guard_state state; /* under the lock */
     PyObject *holder;       /* keeps the session */
     struct marey_session *session;
-    char *path;
+    char *path;       /* of the trace */
+    char *other_path; /* where there is a file of that name and it may not be overwritten */
+    bool overwrite;
+    long long rank; /* negative: not known */
+    long long world_size;
 } guard = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .changed = PTHREAD_COND_INITIALIZER,
@@ -73,7 +77,16 @@ static void say(const char *what, const char *text, const char *end)
 
 static void write_trace(void)
 {
-    const struct marey_chrome_options options = {.size = sizeof options, .overwrite = true};
+    const struct marey_chrome_options options = {.size = sizeof options,
+                                                 .overwrite = guard.overwrite};
+    const struct marey_intake_options intake = {
+        .size = sizeof intake,
+        .rank = guard.rank,
+        .world_size = guard.world_size > 0 ? guard.world_size : 0,
+        .has_rank = guard.rank >= 0,
+    };
+    const bool is_free = guard.overwrite || access(guard.path, F_OK) != 0;
+    const char *path = is_free ? guard.path : guard.other_path;
     struct marey_session_stats stats = {0};
     struct marey_trace *trace = NULL;
     struct marey_error err = {0};
@@ -82,9 +95,9 @@ static void write_trace(void)
     marey_session_get_stats(guard.session, &stats);
     if (stats.n_records == 0)
         return;
-    if (marey_session_trace(guard.session, NULL, &trace, &err) == MAREY_OK &&
-        marey_export_chrome(trace, guard.path, &options, &err) == MAREY_OK)
-        say("wrote '", guard.path, "'");
+    if (marey_session_trace(guard.session, &intake, &trace, &err) == MAREY_OK &&
+        marey_export_chrome(trace, path, &options, &err) == MAREY_OK)
+        say("wrote '", path, "'");
     else
         say("and no trace is written: ", err.message, "");
     marey_trace_free(trace);
@@ -138,21 +151,27 @@ static int set_handler(void)
     return sigaction(SIGTERM, &ours, NULL) != 0 ? errno : 0;
 }
 
-/* begin_guard(session, path): from now on a SIGTERM writes the trace of the session. */
+/* begin_guard(session, path, other_path, overwrite, rank, world_size): from now on a SIGTERM writes
+ * the trace of the session. */
 PyObject *core_begin_guard(PyObject *module, PyObject *args)
 {
     const struct core_state *state = PyModule_GetState(module);
     PyObject *session = NULL;
     const char *path = NULL;
+    const char *other_path = NULL;
+    int overwrite = 0;
 
-    if (!PyArg_ParseTuple(args, "O!y", state->session_type, &session, &path))
+    if (!PyArg_ParseTuple(args, "O!yypLL", state->session_type, &session, &path, &other_path,
+                          &overwrite, &guard.rank, &guard.world_size))
         return NULL;
     if (guard.state != GUARD_ABSENT) {
         PyErr_SetString(PyExc_RuntimeError, "this process is guarded already");
         return NULL;
     }
     guard.path = strdup(path);
-    if (guard.path == NULL)
+    guard.other_path = strdup(other_path);
+    guard.overwrite = overwrite != 0;
+    if (guard.path == NULL || guard.other_path == NULL)
         return PyErr_NoMemory();
     guard.holder = Py_NewRef(session);
     guard.session = core_session_of(session);

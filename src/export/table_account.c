@@ -140,9 +140,9 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
     else
         marey__add_time(out, window.end_ns - window.start_ns, table->options.time_unit, false);
     if (whole != MAREY_UNKNOWN) {
-        marey__text_add_c(out, " of which the first ");
+        marey__text_add_c(out, " (recorded whole for the session's first ");
         marey__add_time(out, whole, table->options.time_unit, false);
-        marey__text_add_c(out, " were recorded whole");
+        marey__text_add_byte(out, ')');
     }
     marey__text_add_c(out, ", ");
     add_count(out, marey_trace_slices(table->trace).n, " slice", " slices");

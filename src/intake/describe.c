@@ -150,11 +150,13 @@ void marey__intake_add_metas(struct intake *in, const struct marey_session *sess
     add_meta(in, "deviceProperties", "[]");
     if ((session->wants & MAREY_WANT_INPUTS) != 0)
         add_meta(in, "record_shapes", "1");
+    marey__recorder_lock(); /* another thread may add one */
     for (size_t i = 0; i < session->n_metas; i++) {
         const struct marey_session_meta *meta = &session->metas[i];
         marey__builder_add_meta(in->builder, (struct marey_str){meta->key, meta->key_len},
                                 (struct marey_str){meta->json, meta->json_len});
     }
+    marey__recorder_unlock();
     add_own_meta(in, session);
     add_meta(in, "displayTimeUnit", "\"ms\"");
     add_meta(in, "baseTimeNanoseconds", "%lld", (long long)in->base_ns);

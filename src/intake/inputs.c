@@ -110,7 +110,7 @@ static void add_strides(struct marey_textbuf *out, const struct input *input)
 static struct marey_str text_of(uint32_t text_id)
 {
     uint32_t scope = 0;
-    return marey__sites_text(&marey__recorder.sites, text_id, &scope);
+    return marey__recorder_text(text_id, &scope);
 }
 
 static void add_type(struct marey_textbuf *out, const struct input *input)

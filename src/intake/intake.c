@@ -23,8 +23,7 @@ static const struct known_site *site_of(struct intake *in, uint32_t site_id)
         return &nameless;
     struct known_site *site = &in->site[site_id];
     if (site->name_id == MAREY_NONE) {
-        const struct marey_str text =
-            marey__sites_text(&marey__recorder.sites, site_id, &site->scope);
+        const struct marey_str text = marey__recorder_text(site_id, &site->scope);
         site->name_id = marey__intern(marey__builder_strings(in->builder), text);
         in->failed |= site->name_id == MAREY_NONE;
     }
@@ -103,8 +102,12 @@ static void end_range(struct intake *in, const uint64_t *record, uint64_t offset
         drop_doubtful_inside(in, range);
     in->last_ended = *range;
     in->ended = &in->last_ended;
-    marey__builder_close_row(in->builder, range->row,
-                             marey__intake_ns(in, marey__record_value(record)));
+    /* Without a token it may be the end of a range whose begin was lost. */
+    if (range->is_doubtful && range->token == 0)
+        cut_range(in, range, in->gap_ns);
+    else
+        marey__builder_close_row(in->builder, range->row,
+                                 marey__intake_ns(in, marey__record_value(record)));
     marey__open_remove(&in->open, range);
 }
 
@@ -273,7 +276,7 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
 {
     const uint32_t source_idx = marey__builder_begin_source(in->builder, "");
 
-    in->n_sites = marey__sites_count(&marey__recorder.sites);
+    in->n_sites = marey__recorder_n_sites();
     in->site = marey__alloc(&in->alloc, in->n_sites, sizeof *in->site);
     if (source_idx == MAREY_NONE || in->site == NULL)
         return false;

@@ -36,8 +36,7 @@ static void add_counter(struct marey_textbuf *text, const uint64_t *record)
     double value = 0;
 
     memcpy(&value, &record[2], sizeof value);
-    marey__text_add_json(text,
-                         marey__sites_text(&marey__recorder.sites, (uint32_t)record[1], &scope));
+    marey__text_add_json(text, marey__recorder_text((uint32_t)record[1], &scope));
     if (isfinite(value))
         marey__text_add_format(text, ": %.17g", value);
     else
@@ -48,14 +47,14 @@ static bool is_backward(uint32_t site_id)
 {
     uint32_t scope = 0;
 
-    (void)marey__sites_text(&marey__recorder.sites, site_id, &scope);
+    (void)marey__recorder_text(site_id, &scope);
     return scope == MAREY_SCOPE_BACKWARD;
 }
 
 static bool is_evaluation(uint32_t site_id)
 {
     uint32_t scope = 0;
-    const struct marey_str name = marey__sites_text(&marey__recorder.sites, site_id, &scope);
+    const struct marey_str name = marey__recorder_text(site_id, &scope);
 
     return name.ptr != NULL && marey__str_starts(name, "autograd::engine::evaluate_function: ");
 }

@@ -17,7 +17,8 @@ static void link_chunk(struct marey_log *log, struct marey_chunk *chunk, uint64_
 {
     struct marey_chunk *former = log->chunk;
 
-    chunk->since_ticks = since_ticks;
+    chunk->taken_ticks = now();
+    chunk->since_ticks = since_ticks < chunk->taken_ticks ? since_ticks : chunk->taken_ticks;
     if (former != NULL)
         former->n_words = (uint32_t)(marey__log_at(log) - former->word);
     MAREY_POINT(MAREY_POINT_CHUNK_LEFT);
@@ -50,7 +51,7 @@ uint64_t *marey__log_turn(struct marey_log *log, uint32_t n)
 
     if (chunk == NULL)
         return NULL;
-    link_chunk(log, chunk, lost != 0 ? lost - 1 : now());
+    link_chunk(log, chunk, lost != 0 ? lost - 1 : UINT64_MAX);
     if (lost != 0)
         write_gap(log, lost - 1);
     return marey__log_at(log);

@@ -107,6 +107,43 @@ void marey_thread_name(struct marey_str name)
     marey__recorder_unlock();
 }
 
+/* ---- names, for readers --------------------------------------------------------------- */
+
+/* The log of a thread that has none is busy already. */
+static bool guard_thread(void)
+{
+    if (marey__log->is_busy)
+        return false;
+    marey__log->is_busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    return true;
+}
+
+static void leave_thread(bool is_guarded)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (is_guarded)
+        marey__log->is_busy = false;
+}
+
+struct marey_str marey__recorder_text(uint32_t site_id, uint32_t *scope)
+{
+    const bool is_guarded = guard_thread();
+    const struct marey_str text = marey__sites_text(&marey__recorder.sites, site_id, scope);
+
+    leave_thread(is_guarded);
+    return text;
+}
+
+uint32_t marey__recorder_n_sites(void)
+{
+    const bool is_guarded = guard_thread();
+    const uint32_t n = marey__sites_count(&marey__recorder.sites);
+
+    leave_thread(is_guarded);
+    return n;
+}
+
 /* ---- chunks go back ------------------------------------------------------------------ */
 
 static bool is_needed(uint64_t since_ticks, uint64_t until_ticks)
@@ -131,7 +168,7 @@ static void recycle_chunks(struct marey_log *log)
         struct marey_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
         const bool is_last = next == NULL;
         const bool is_kept = is_last ? !has_ended || is_needed(chunk->since_ticks, UINT64_MAX)
-                                     : is_needed(chunk->since_ticks, next->since_ticks);
+                                     : is_needed(chunk->since_ticks, next->taken_ticks);
         if (is_kept) {
             before = chunk;
         } else {
@@ -145,6 +182,15 @@ static void recycle_chunks(struct marey_log *log)
     }
 }
 
+/* An ended thread without records may yet be the only one who knows what it lost. */
+static bool tells_loss(const struct marey_log *log)
+{
+    const uint64_t since = atomic_load_explicit(&log->open_lost_ticks, memory_order_acquire);
+
+    return since != 0 &&
+           is_needed(since - 1, atomic_load_explicit(&log->last_lost_ticks, memory_order_relaxed));
+}
+
 void marey__recorder_recycle(void)
 {
     const struct marey_alloc alloc = marey__alloc_default();
@@ -154,7 +200,7 @@ void marey__recorder_recycle(void)
         struct marey_log *log = *link;
         recycle_chunks(log);
         if (atomic_load_explicit(&log->has_ended, memory_order_acquire) &&
-            atomic_load_explicit(&log->first, memory_order_acquire) == NULL) {
+            atomic_load_explicit(&log->first, memory_order_acquire) == NULL && !tells_loss(log)) {
             *link = log->next;
             marey__dealloc(&alloc, log, 1, sizeof *log);
         } else {

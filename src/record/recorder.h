@@ -38,7 +38,6 @@ struct marey_recorder {
     struct marey_session *sessions; /* all that hold records */
     uint32_t n_running;
     uint32_t generation; /* one more in each forked child */
-    uint64_t n_lost_of_freed;
     struct marey_loaded_collector collector[MAREY_MAX_COLLECTORS];
     uint32_t n_collectors;
 
@@ -66,6 +65,11 @@ void marey__recorder_recycle(void);
 /* Tells the collectors the union of what sessions want. Under the lock.
  * \fails MAREY_UNSUPPORTED: one refused; all are told the former union again */
 enum marey_status marey__recorder_set_wants(uint32_t wants, struct marey_error *err);
+
+/* Text and scope of a site, and how many there are, for who reads a session: guarded, so that a
+ * signal handler that records does not wait for the lock that its own thread holds. */
+struct marey_str marey__recorder_text(uint32_t site_id, uint32_t *scope);
+uint32_t marey__recorder_n_sites(void);
 
 /* The union that is in force. Under the lock. */
 uint32_t marey__recorder_wants(void);

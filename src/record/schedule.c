@@ -8,24 +8,28 @@
 #include "base/error.h"
 #include "record/session.h"
 
-#define STEP_TOKEN UINT32_C(0x53746570) /* of the range of a step */
+/* No program reaches the end of a phase that does not fit. */
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
 
 enum marey_action marey_schedule_action(const struct marey_schedule *schedule, uint64_t step)
 {
-    const uint64_t n = schedule->wait + schedule->warmup + schedule->active;
+    const uint64_t n = add(add(schedule->wait, schedule->warmup), schedule->active);
 
     if (step < schedule->skip_first || schedule->active == 0)
         return MAREY_ACTION_NONE;
     step -= schedule->skip_first;
     if (schedule->skip_first_wait)
-        step += schedule->wait;
-    if (schedule->repeat > 0 && step >= n * schedule->repeat)
+        step = add(step, schedule->wait);
+    if (schedule->repeat > 0 && step / n >= schedule->repeat)
         return MAREY_ACTION_NONE;
 
     const uint64_t at = step % n;
     if (at < schedule->wait)
         return MAREY_ACTION_NONE;
-    if (at < schedule->wait + schedule->warmup)
+    if (at < add(schedule->wait, schedule->warmup))
         return MAREY_ACTION_WARMUP;
     return at < n - 1 ? MAREY_ACTION_RECORD : MAREY_ACTION_RECORD_AND_SAVE;
 }
@@ -37,6 +41,7 @@ struct marey_cycles {
     void *user;
     struct marey_session *session; /* of the running cycle, NULL between cycles */
     struct marey_session *warming; /* hooks are in place, records are not kept */
+    uint32_t token; /* of the range of a step; schedules on one thread have each their own */
     uint64_t step;
     uint64_t n_cycles;
     enum marey_action action;
@@ -48,7 +53,7 @@ static void begin_step(const struct marey_cycles *cycles)
     const int len =
         snprintf(name, sizeof name, "ProfilerStep#%llu", (unsigned long long)cycles->step);
 
-    marey_range_begin_named((struct marey_str){name, (size_t)len}, STEP_TOKEN);
+    marey_range_begin_named((struct marey_str){name, (size_t)len}, cycles->token);
 }
 
 static bool is_recording(enum marey_action action)
@@ -104,6 +109,8 @@ enum marey_status marey_cycles_start(const struct marey_schedule *schedule,
     made->schedule = *schedule;
     made->options =
         options != NULL ? *options : (struct marey_session_options){.size = sizeof made->options};
+    /* Even and below 2^31: those of torch's collector are odd, Python's above. */
+    made->token = 0x40000000U | ((uint32_t)((uintptr_t)made >> 4) & 0x3ffffffeU);
     made->ready = ready;
     made->user = user;
     made->action = marey_schedule_action(schedule, 0);
@@ -121,7 +128,7 @@ enum marey_status marey_cycles_step(struct marey_cycles *cycles, struct marey_er
 {
     const enum marey_action former = cycles->action;
 
-    marey_range_end_token(STEP_TOKEN);
+    marey_range_end_token(cycles->token);
     cycles->step++;
     cycles->action = marey_schedule_action(&cycles->schedule, cycles->step);
     if (former == MAREY_ACTION_RECORD_AND_SAVE)
@@ -139,7 +146,7 @@ void marey_cycles_finish(struct marey_cycles *cycles)
 
     if (cycles == NULL)
         return;
-    marey_range_end_token(STEP_TOKEN);
+    marey_range_end_token(cycles->token);
     end_warming(cycles);
     deliver(cycles);
     marey__dealloc(&alloc, cycles, 1, sizeof *cycles);

@@ -20,7 +20,7 @@ static bool walk_next(struct log_walk *walk, const struct marey_snapshot *snapsh
         if (walk->chunk == NULL || walk->chunk->since_ticks > snapshot->stop_ticks)
             return false;
         walk->next = atomic_load_explicit(&walk->chunk->next, memory_order_acquire);
-        if (walk->next == NULL || walk->next->since_ticks >= snapshot->start_ticks)
+        if (walk->next == NULL || walk->next->taken_ticks >= snapshot->start_ticks)
             return true;
     }
 }

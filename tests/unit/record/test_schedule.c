@@ -50,6 +50,21 @@ static void schedule_counts_a_skipped_wait_as_torch_does(void **state)
     EXPECT_I64(marey_schedule_action(&schedule, 3), N);
 }
 
+static void schedule_waits_as_long_as_it_is_told(void **state)
+{
+    (void)state;
+    const struct marey_schedule long_wait = {.wait = UINT64_MAX, .active = 1};
+    const struct marey_schedule long_warmup = {
+        .wait = UINT64_C(1) << 63, .warmup = (UINT64_C(1) << 63) - 1, .active = 1};
+    const struct marey_schedule often = {.active = 2, .repeat = UINT64_C(1) << 63};
+
+    EXPECT_I64(marey_schedule_action(&long_wait, 0), N);
+    EXPECT_I64(marey_schedule_action(&long_wait, UINT64_MAX - 1), N);
+    EXPECT_I64(marey_schedule_action(&long_warmup, 5), N);
+    EXPECT_I64(marey_schedule_action(&long_warmup, UINT64_C(1) << 63), W);
+    EXPECT_I64(marey_schedule_action(&often, 7), S);
+}
+
 struct delivered {
     size_t n;
     uint64_t n_records[8];
@@ -138,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedule_goes_round),
         cmocka_unit_test(schedule_counts_a_skipped_wait_as_torch_does),
+        cmocka_unit_test(schedule_waits_as_long_as_it_is_told),
         cmocka_unit_test(cycles_deliver_each_active_phase),
         cmocka_unit_test(cycles_deliver_a_cycle_that_is_cut_short),
         cmocka_unit_test(cycles_refuse_a_schedule_without_active_steps),

@@ -145,6 +145,44 @@ static void session_counts_losses_of_a_gap_that_began_before(void **state)
     marey_session_free(before);
 }
 
+/* What is lost needs more room than the chunk has; small records still fit behind it. They are of
+ * a session that began after the loss, and their chunk is the session's, although the next one
+ * begins with a gap that is older. */
+static void session_keeps_a_chunk_that_was_written_after_a_loss(void **state)
+{
+    (void)state;
+    const struct marey_session_options one = {
+        .size = sizeof one, .wants = 7, .pool_bytes = MAREY_CHUNK_BYTES};
+    const struct marey_session_options more = {
+        .size = sizeof more, .wants = 7, .pool_bytes = 8 * MAREY_CHUNK_BYTES};
+    const uint64_t inputs[200] = {0};
+    const struct marey_op large = {
+        .name = "op", .inputs = inputs, .sequence = -1, .n_input_words = 200};
+    struct marey_session *first = start(&one);
+
+    for (int i = 0; i < (int)(MAREY_CHUNK_WORDS / 2) && stats_of(first).n_lost == 0; i += 50) {
+        for (int k = 0; k < 50; k++)
+            marey_mark(&mark);
+        if (MAREY_CHUNK_WORDS - 2 * (size_t)(i + 50) < 200)
+            marey_recorder_sink()->op_begin(&large);
+    }
+    EXPECT_U64(stats_of(first).n_lost, 1);
+    struct marey_session *session = start(&one);
+    record(1); /* fits */
+    struct marey_session *larger = start(&more);
+    record(3 * (int)(MAREY_CHUNK_WORDS / 4));
+    stop(session);
+    const uint64_t n = stats_of(session).n_records;
+    EXPECT_U64(n, 2 + 6 * (uint64_t)(MAREY_CHUNK_WORDS / 4));
+    marey_session_free(first);
+    marey_session_free(larger);
+    struct marey_session *other = start(&more);
+    record(4 * (int)(MAREY_CHUNK_WORDS / 4));
+    EXPECT_U64(stats_of(session).n_records, n); /* nothing of it was given back */
+    marey_session_free(other);
+    marey_session_free(session);
+}
+
 static void session_gives_its_chunks_back(void **state)
 {
     (void)state;
@@ -304,6 +342,7 @@ int main(void)
         cmocka_unit_test(sessions_nest_and_overlap),
         cmocka_unit_test(session_counts_what_finds_no_room),
         cmocka_unit_test(session_counts_losses_of_a_gap_that_began_before),
+        cmocka_unit_test(session_keeps_a_chunk_that_was_written_after_a_loss),
         cmocka_unit_test(session_gives_its_chunks_back),
         cmocka_unit_test(session_keeps_only_its_own_chunks),
         cmocka_unit_test(session_sees_marks_and_counters),

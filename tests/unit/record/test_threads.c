@@ -163,6 +163,35 @@ static void records_of_ended_threads_stay_and_their_logs_go(void **state)
     EXPECT_U64(n_ended, 0);
 }
 
+static void losses_of_ended_threads_are_not_forgotten(void **state)
+{
+    (void)state;
+    const struct marey_session_options small = {.size = sizeof small,
+                                                .pool_bytes = 2 * MAREY_CHUNK_BYTES};
+    struct marey_session *session = NULL;
+    struct marey_session *other = NULL;
+    struct marey_error err = {0};
+
+    EXPECT_OK(marey_session_start(&small, &session, &err), &err);
+    for (int i = 0; i < 20; i++) {
+        struct writer writer = {.n_ranges = 10};
+        EXPECT_I64(pthread_create(&writer.thread, NULL, write_ranges, &writer), 0);
+        EXPECT_I64(pthread_join(writer.thread, NULL), 0);
+    }
+    EXPECT_OK(marey_session_stop(session, &err), &err);
+    struct marey_session_stats before;
+    marey_session_get_stats(session, &before);
+    EXPECT_TRUE(before.n_lost > 0);
+    EXPECT_U64(before.n_lost + before.n_records, 400);
+
+    EXPECT_OK(marey_session_start(&small, &other, &err), &err);
+    marey_session_free(other);
+    struct marey_session_stats after;
+    marey_session_get_stats(session, &after);
+    EXPECT_U64(after.n_lost, before.n_lost);
+    marey_session_free(session);
+}
+
 /* ---- signals ------------------------------------------------------------------------------ */
 
 static void handle(int number)
@@ -226,6 +255,7 @@ int main(void)
         cmocka_unit_test(ranges_of_eight_threads_are_counted_when_they_are_lost),
         cmocka_unit_test(sessions_come_and_go_while_threads_record),
         cmocka_unit_test(records_of_ended_threads_stay_and_their_logs_go),
+        cmocka_unit_test(losses_of_ended_threads_are_not_forgotten),
         cmocka_unit_test(records_of_signal_handlers_are_whole_or_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
