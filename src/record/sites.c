@@ -100,8 +100,9 @@ uint32_t marey__sites_find_c(struct marey_sites *sites, struct marey_name_cache 
     const struct marey_str text = marey__sites_text(sites, site_id, &same_scope);
     struct marey_cached_pointer learnt = {
         .ptr = name, .text = text.ptr, .site_id = site_id, .scope = scope};
-    memcpy(learnt.head, text.ptr,
-           text.len < MAREY_NAME_HEAD_BYTES ? text.len : MAREY_NAME_HEAD_BYTES);
+    if (text.len > 0)
+        memcpy(learnt.head, text.ptr,
+               text.len < MAREY_NAME_HEAD_BYTES ? text.len : MAREY_NAME_HEAD_BYTES);
     *marey__sites_slot(cache, name, scope) = learnt;
     return site_id;
 }
