@@ -39,7 +39,7 @@ struct marey_chrome_ref {
 
 /* The list, ascending by offset. \shape [n] each */
 struct marey_chrome_list {
-    uint64_t *offset;
+    uint64_t *offset; /* NULL without args */
     struct marey_chrome_ref *ref;
     size_t n;
 };
@@ -51,6 +51,7 @@ struct marey_chrome_piece {
 };
 
 #define MAREY_PIECE_PAD 32
+#define MAREY_CHROME_TS "\"ts\": " /* how the piece of a track ends */
 
 /* A slice from B whose E is not written yet. */
 struct marey_chrome_open {

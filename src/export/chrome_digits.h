@@ -47,20 +47,27 @@ static inline char *marey_put_short(char *out, uint32_t below_1000)
     return out + 3 - zeros;
 }
 
+static inline char *marey_put_below_1e6(char *out, uint32_t value)
+{
+    if (value < 1000)
+        return marey_put_short(out, value);
+    return marey_put_three(marey_put_short(out, value / 1000), value % 1000);
+}
+
+static inline char *marey_put_below_1e9(char *out, uint32_t value)
+{
+    if (value < 1000)
+        return marey_put_short(out, value);
+    return marey_put_three(marey_put_below_1e6(out, value / 1000), value % 1000);
+}
+
 /* A duration: most are below a second. */
 static inline char *marey_put_us(char *out, int64_t ns)
 {
     if (ns < 0 || ns >= 1000000000)
         return out + marey__format_us(out, ns);
     const uint32_t value = (uint32_t)ns;
-    const uint32_t us = value / 1000;
-    if (us >= 1000) {
-        out = marey_put_short(out, us / 1000);
-        out = marey_put_three(out, us % 1000);
-    } else {
-        out = marey_put_short(out, us);
-    }
-    return marey_put_decimals(out, value % 1000);
+    return marey_put_decimals(marey_put_below_1e6(out, value / 1000), value % 1000);
 }
 
 #endif

@@ -11,7 +11,8 @@
  *     │ crowded: radix sort                           place
  *
  * The columns are passed over three times so that the list is written once: fresh memory
- * costs more than reading.
+ * costs more than reading. The offsets are in the columns already and are gathered only
+ * for what needs them in a row: the walk over the args, and the radix sort.
  */
 #include "base/order.h"
 #include "export/chrome.h"
@@ -57,7 +58,6 @@ static inline void add(struct filler *filler, uint64_t offset, enum marey_chrome
     }
     const size_t at =
         filler->begin != NULL ? filler->begin[bucket_of(filler, offset)]++ : filler->at++;
-    filler->list.offset[at] = offset;
     filler->list.ref[at] = (struct marey_chrome_ref){
         .idx = (uint32_t)idx,
         .track =
@@ -116,12 +116,37 @@ static void run_pass(struct filler *filler, const struct marey_chrome *chrome, e
     add_quarantined(filler, chrome);
 }
 
-static bool list_allocate(const struct marey_alloc *alloc, struct marey_chrome_list *list, size_t n)
+static uint64_t offset_of(const struct marey_chrome *chrome, struct marey_chrome_ref ref)
 {
-    list->n = n;
-    list->offset = marey__alloc(alloc, n, sizeof *list->offset);
-    list->ref = marey__alloc(alloc, n, sizeof *list->ref);
-    return list->offset != NULL && list->ref != NULL;
+    switch ((enum marey_chrome_what)ref.what) {
+    case MAREY_CHROME_SLICE:
+    case MAREY_CHROME_BEGIN:
+        return chrome->slices.offset[ref.idx];
+    case MAREY_CHROME_INSTANT:
+        return chrome->instants.offset[ref.idx];
+    case MAREY_CHROME_COUNTER:
+        return chrome->counters.offset[ref.idx];
+    case MAREY_CHROME_ASYNC_BEGIN:
+        return chrome->spans[ref.idx].offset;
+    case MAREY_CHROME_ASYNC_END:
+        return chrome->spans[ref.idx].end_offset;
+    case MAREY_CHROME_QUARANTINED:
+        return chrome->quarantined[ref.idx].offset;
+    case MAREY_CHROME_END:
+    case MAREY_CHROME_FLOW:
+    case MAREY_CHROME_N_WHATS:
+        break;
+    }
+    return 0;
+}
+
+static bool gather_offsets(const struct marey_chrome *chrome, struct marey_chrome_list *list)
+{
+    if (list->offset == NULL)
+        list->offset = marey__alloc(&chrome->alloc, list->n, sizeof *list->offset);
+    for (size_t i = 0; list->offset != NULL && i < list->n; i++)
+        list->offset[i] = offset_of(chrome, list->ref[i]);
+    return list->offset != NULL;
 }
 
 static void list_release(const struct marey_alloc *alloc, struct marey_chrome_list *list)
@@ -163,39 +188,38 @@ static bool begin_buckets(struct filler *filler)
 }
 
 /* Records of one bucket may stand in any order. */
-static void sort_by_insertion(struct marey_chrome_list *list)
+static void sort_by_insertion(const struct marey_chrome *chrome, struct marey_chrome_list *list)
 {
-    for (size_t i = 1; i < list->n; i++) {
-        if (list->offset[i - 1] <= list->offset[i])
-            continue;
-        const uint64_t offset = list->offset[i];
+    uint64_t before = 0; /* the offset of the record before */
+    for (size_t i = 0; i < list->n; i++) {
         const struct marey_chrome_ref ref = list->ref[i];
-        size_t at = i;
-        for (; at > 0 && list->offset[at - 1] > offset; at--) {
-            list->offset[at] = list->offset[at - 1];
-            list->ref[at] = list->ref[at - 1];
+        const uint64_t offset = offset_of(chrome, ref);
+        if (before <= offset) {
+            before = offset;
+            continue;
         }
-        list->offset[at] = offset;
+        size_t at = i;
+        for (; at > 0 && offset_of(chrome, list->ref[at - 1]) > offset; at--)
+            list->ref[at] = list->ref[at - 1];
         list->ref[at] = ref;
     }
 }
 
-static bool sort_by_digits(const struct marey_alloc *alloc, struct marey_chrome_list *list)
+static bool sort_by_digits(const struct marey_chrome *chrome, struct marey_chrome_list *list)
 {
-    struct marey_chrome_list sorted = {0};
+    const struct marey_alloc *alloc = &chrome->alloc;
     uint32_t *order = marey__alloc(alloc, list->n, sizeof *order);
-    const bool done = order != NULL && list_allocate(alloc, &sorted, list->n) &&
+    struct marey_chrome_ref *sorted = marey__alloc(alloc, list->n, sizeof *sorted);
+    const bool done = order != NULL && sorted != NULL && gather_offsets(chrome, list) &&
                       marey__order_u64(alloc, list->offset, order, list->n);
-    for (size_t i = 0; done && i < list->n; i++) {
-        sorted.offset[i] = list->offset[order[i]];
-        sorted.ref[i] = list->ref[order[i]];
-    }
+    for (size_t i = 0; done && i < list->n; i++)
+        sorted[i] = list->ref[order[i]];
     if (done) {
-        const struct marey_chrome_list swap = *list;
-        *list = sorted;
-        sorted = swap;
+        struct marey_chrome_ref *const unsorted = list->ref;
+        list->ref = sorted;
+        sorted = unsorted;
     }
-    list_release(alloc, &sorted);
+    marey__dealloc(alloc, sorted, list->n, sizeof *sorted);
     marey__dealloc(alloc, order, list->n, sizeof *order);
     return done;
 }
@@ -216,14 +240,17 @@ bool marey__chrome_list_make(struct marey_chrome *chrome)
         if (is_crowded)
             release_buckets(alloc, &filler);
     }
-    bool done = list_allocate(alloc, &filler.list, filler.n);
+    filler.list.n = filler.n;
+    filler.list.ref = marey__alloc(alloc, filler.n, sizeof *filler.list.ref);
+    bool done = filler.list.ref != NULL;
     if (done) {
         run_pass(&filler, chrome, PASS_PLACE);
         if (is_crowded)
-            done = sort_by_digits(alloc, &filler.list);
+            done = sort_by_digits(chrome, &filler.list);
         else if (!filler.is_ordered)
-            sort_by_insertion(&filler.list);
+            sort_by_insertion(chrome, &filler.list);
     }
+    done = done && (chrome->omit_args || gather_offsets(chrome, &filler.list));
     release_buckets(alloc, &filler);
     chrome->list = filler.list;
     return done;

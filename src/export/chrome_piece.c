@@ -3,8 +3,9 @@
  *
  *     {                                                    <- category piece, from here
  *       "ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 7,
- *       ------------------------->  <- name piece ---->  <- track piece, to here
+ *       ------------------------->  <- name piece ---->  <- track piece, to
  *       "ts": 12.345, "dur": 1.000,
+ *       ----->  here
  */
 #include "export/chrome.h"
 
@@ -113,7 +114,7 @@ struct marey_chrome_piece marey__chrome_make_track(struct marey_chrome *chrome, 
 {
     const uint32_t at = track_idx < chrome->n_tracks ? track_idx : (uint32_t)chrome->n_tracks;
     if (chrome->track[at].ptr == NULL) {
-        add_track(chrome, track_idx, "\n    ");
+        add_track(chrome, track_idx, "\n    " MAREY_CHROME_TS);
         chrome->track[at] = keep(chrome);
     }
     return chrome->track[at];
@@ -123,7 +124,7 @@ struct marey_chrome_piece marey__chrome_make_flow_track(struct marey_chrome *chr
                                                         uint32_t track_idx)
 {
     if (chrome->flow_track[track_idx].ptr == NULL) {
-        add_track(chrome, track_idx, " \"ts\": ");
+        add_track(chrome, track_idx, " " MAREY_CHROME_TS);
         chrome->flow_track[track_idx] = keep(chrome);
     }
     return chrome->flow_track[track_idx];

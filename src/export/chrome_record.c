@@ -114,7 +114,7 @@ struct common {
     uint32_t track_idx;
 };
 
-/* From the brace to the place of "ts"; `extra` stands before the name. */
+/* From the brace to the value of "ts"; `extra` stands before the name. */
 static inline char *put_common(struct marey_chrome *chrome, const struct common *common,
                                struct marey_str extra)
 {
@@ -143,7 +143,6 @@ static void add_slice(struct marey_chrome *chrome, size_t idx, uint32_t track,
     char *out = put_common(chrome, &common, nothing);
     if (out == NULL)
         return;
-    out = PUT(out, "\"ts\": ");
     out = put_ts(chrome, out, slices->start_ns[idx]);
     if (slices->dur_ns[idx] != MAREY_UNKNOWN) {
         out = PUT(out, ", \"dur\": ");
@@ -159,7 +158,6 @@ static void add_point(struct marey_chrome *chrome, const struct common *common, 
     char *out = put_common(chrome, common, extra);
     if (out == NULL)
         return;
-    out = PUT(out, "\"ts\": ");
     end_record(chrome, put_ts(chrome, out, ts_ns), args);
 }
 
@@ -218,9 +216,10 @@ static void add_quarantined(struct marey_chrome *chrome, size_t idx, struct mare
     if (out == NULL)
         return;
     if (record->start_ns != MAREY_UNKNOWN) {
-        out = PUT(out, "\"ts\": ");
         out = put_ts(chrome, out, record->start_ns);
         out = PUT(out, ", ");
+    } else {
+        out -= sizeof MAREY_CHROME_TS - 1; /* the end of the track's piece */
     }
     /* Without a time nor a duration a comma would dangle: null reads as missing. */
     out = PUT(out, "\"dur\": ");
@@ -363,7 +362,8 @@ static char *put_flow_id(struct marey_chrome *chrome, char *out, uint64_t id)
 {
     const uint64_t top = UINT64_C(1) << 63;
     if (id < top)
-        return out + marey__format_u64(out, id);
+        return id < 1000000000 ? marey_put_below_1e9(out, (uint32_t)id)
+                               : out + marey__format_u64(out, id);
     struct marey_textbuf *scratch = &chrome->scratch;
     const struct marey_str text = marey_trace_string(chrome->trace, (uint32_t)(id & ~top));
     marey__text_reset(scratch);
