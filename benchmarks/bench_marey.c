@@ -9,6 +9,7 @@
  *     memory FILE                         resident bytes before and after one
  *     averages FILE warm|cold plain|exact nesting, self times, owners, averages
  *     export-text FILE args|fields        formatting into a buffer that is reused
+ *     export-stream FILE args|fields      the same in blocks, handed to a function
  *     export-file FILE OUT                the same into a file
  *     snprintf FILE                       the peer: one snprintf a record
  *
@@ -227,6 +228,30 @@ static void request_export_text(struct bench *bench)
            n_records(trace), bench->text.len);
 }
 
+static enum marey_status count_bytes(void *ctx, const void *bytes, size_t len,
+                                     struct marey_error *err)
+{
+    (void)bytes;
+    (void)err;
+    *(size_t *)ctx += len;
+    return MAREY_OK;
+}
+
+/* Into the exporter's own block, which is used again for each MiB. */
+static void request_export_stream(struct bench *bench)
+{
+    struct marey_trace *trace = keep(bench, word(bench, 1));
+    struct marey_error err = {0};
+    const struct marey_chrome_options options = {
+        .size = sizeof options, .omit_args = strcmp(word(bench, 2), "fields") == 0};
+    size_t n_bytes = 0;
+    const uint64_t start = now_ns();
+    if (marey_export_chrome_stream(trace, count_bytes, &n_bytes, &options, &err) != MAREY_OK)
+        fail(&err);
+    printf("{\"ns\": %" PRIu64 ", \"records\": %" PRIu64 ", \"bytes\": %zu}\n", now_ns() - start,
+           n_records(trace), n_bytes);
+}
+
 static void request_export_file(struct bench *bench)
 {
     struct marey_trace *trace = keep(bench, word(bench, 1));
@@ -255,9 +280,13 @@ struct request_row {
 };
 
 static const struct request_row requests[] = {
-    {"import", request_import},           {"memory", request_memory},
-    {"averages", request_averages},       {"export-text", request_export_text},
-    {"export-file", request_export_file}, {"snprintf", request_snprintf},
+    {"import", request_import},
+    {"memory", request_memory},
+    {"averages", request_averages},
+    {"export-text", request_export_text},
+    {"export-file", request_export_file},
+    {"snprintf", request_snprintf},
+    {"export-stream", request_export_stream},
 };
 
 static void split(struct bench *bench, char *line)

@@ -277,6 +277,8 @@ class Book:
                            ("export-text", path, "fields"), "warm"),
                 Contestant("export.fields.snprintf", "snprintf, fields, into a buffer", self.marey,
                            ("snprintf", path), "warm"),
+                Contestant("export.stream.marey", "marey, fields, in blocks of 1 MiB", self.marey,
+                           ("export-stream", path, "fields"), "warm"),
                 Contestant("export.args.marey", "marey, with args, into a buffer", self.marey,
                            ("export-text", path, "args"), "warm"),
                 Contestant("export.file.marey", "marey, with args, to a file", self.marey,

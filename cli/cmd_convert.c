@@ -17,6 +17,16 @@ struct convert_settings {
     struct number compression;
 };
 
+static enum marey_status write_block(void *ctx, const void *bytes, size_t len,
+                                     struct marey_error *err)
+{
+    int *write_error = ctx;
+
+    (void)err; /* output_stream_end tells it */
+    *write_error = output_stream_write(bytes, len);
+    return *write_error == 0 ? MAREY_OK : MAREY_IO;
+}
+
 static enum cli_exit write_to_standard_output(struct marey_trace *trace,
                                               const struct convert_settings *convert)
 {
@@ -25,15 +35,13 @@ static enum cli_exit write_to_standard_output(struct marey_trace *trace,
         .omit_args = convert->omit_args,
     };
     struct marey_error err = {.message = "cannot convert the trace"};
-    struct marey_text text = {0};
-    enum cli_exit result = CLI_FAILED;
+    int write_error = 0;
 
-    if (marey_export_chrome_text(trace, &options, &text, &err) == MAREY_OK)
-        result = output_write(NULL, false, text.ptr, text.len);
-    else
-        message_print("%s", err.message);
-    marey_text_release(&text);
-    return result;
+    if (marey_export_chrome_stream(trace, write_block, &write_error, &options, &err) == MAREY_OK ||
+        write_error != 0)
+        return output_stream_end(write_error);
+    message_print("%s", err.message);
+    return CLI_FAILED;
 }
 
 static enum cli_exit write_to_file(struct marey_trace *trace, const char *path,

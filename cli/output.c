@@ -29,10 +29,13 @@ static int write_all(int fd, const char *bytes, size_t len)
     return 0;
 }
 
-static enum cli_exit write_standard_output(const char *bytes, size_t len)
+int output_stream_write(const void *bytes, size_t len)
 {
-    int error = write_all(STDOUT_FILENO, bytes, len);
+    return write_all(STDOUT_FILENO, bytes, len);
+}
 
+enum cli_exit output_stream_end(int error)
+{
     /* Some file systems tell only now that there is no room. */
     if (error == 0 && close(STDOUT_FILENO) != 0)
         error = errno;
@@ -117,7 +120,7 @@ enum cli_exit output_write(const char *path, bool overwrite, const char *bytes, 
     int error;
 
     if (!path || strcmp(path, "-") == 0)
-        return write_standard_output(bytes, len);
+        return output_stream_end(output_stream_write(bytes, len));
     if (is_special(path))
         error = write_in_place(path, bytes, len);
     else

@@ -19,4 +19,9 @@ enum cli_exit output_write(const char *path, bool overwrite, const char *bytes, 
 /* The same of a text that was built; takes it, also on failure. */
 enum cli_exit output_text(const char *path, bool overwrite, struct text *text);
 
+/* Standard output piece by piece: 0 or the error number of each write, and at the end that
+ * of the one that failed, or 0. */
+int output_stream_write(const void *bytes, size_t len);
+enum cli_exit output_stream_end(int error);
+
 #endif

@@ -137,6 +137,20 @@ MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_export_chrome(struct marey_trace *trace, const char *path,
                     const struct marey_chrome_options *options, struct marey_error *err);
 
+/* Takes the next bytes of an export, borrowed for the call. Another status than MAREY_OK
+ * ends the export, which returns it with what the function left in *err. */
+typedef enum marey_status (*marey_write_fn)(void *ctx, const void *bytes, size_t len,
+                                            struct marey_error *err);
+
+/* The same, handed to `write` in blocks of about 1 MiB from a buffer that is used again:
+ * for standard output, sockets, other compressors. options may be NULL; those about files
+ * mean nothing. `write` is called on the caller's thread.
+ * \fails as above, or with the status of `write`; what was handed over before then is the
+ *        beginning of a file */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_export_chrome_stream(struct marey_trace *trace, marey_write_fn write, void *ctx,
+                           const struct marey_chrome_options *options, struct marey_error *err);
+
 /* The same as text in memory. options may be NULL; those about files mean nothing.
  * \fails as above; *text is untouched then, or empty if it held memory before
  * \cost the whole file in memory */

@@ -1,5 +1,5 @@
 /*
- * chrome.c - a trace as Chrome JSON in Kineto's schema, to a file or to memory.
+ * chrome.c - a trace as Chrome JSON in Kineto's schema, to a file, a function or memory.
  *
  * The file is of one source, as the format has one head, one base time and one rank: a
  * trace of several is refused rather than renumbered. What the model does not hold of a
@@ -138,6 +138,21 @@ static enum marey_status write_all(struct marey_chrome *chrome)
     return marey__text_failed(&chrome->out) ? marey__fail_nomem(chrome->err) : MAREY_OK;
 }
 
+/* Hands the blocks to `sink`; an error of its own ends the export. */
+static enum marey_status write_through(struct marey_trace *trace,
+                                       const struct marey_chrome_options *options,
+                                       marey_sink_fn sink, void *sink_ctx, struct marey_error *err)
+{
+    struct marey_chrome *chrome = chrome_new(trace, marey__trace_alloc(trace), options, err);
+    if (chrome == NULL)
+        return marey__fail_nomem(err);
+    chrome->sink = sink;
+    chrome->sink_ctx = sink_ctx;
+    const enum marey_status status = write_all(chrome);
+    chrome_free(chrome);
+    return status;
+}
+
 static enum marey_status into_file(void *ctx, const void *ptr, size_t len, struct marey_error *err)
 {
     return marey__outfile_write(ctx, ptr, len, err);
@@ -148,49 +163,49 @@ static enum marey_status into_gzip(void *ctx, const void *ptr, size_t len, struc
     return marey__gzip_write(ctx, ptr, len, err);
 }
 
+static enum marey_status write_gzip(struct marey_trace *trace,
+                                    const struct marey_chrome_options *options,
+                                    struct marey_outfile *file, struct marey_error *err)
+{
+    struct marey_gzip *gzip =
+        marey__gzip_new(marey__trace_alloc(trace), options->compression, into_file, file);
+    if (gzip == NULL)
+        return marey__fail_nomem(err);
+    enum marey_status status = write_through(trace, options, into_gzip, gzip, err);
+    if (status == MAREY_OK)
+        status = marey__gzip_end(gzip, err);
+    marey__gzip_free(gzip);
+    return status;
+}
+
 enum marey_status marey_export_chrome(struct marey_trace *trace, const char *path,
                                       const struct marey_chrome_options *options_given,
                                       struct marey_error *err)
 {
-    const struct marey_alloc alloc = *marey__trace_alloc(trace);
     const struct marey_chrome_options options = read_options(options_given);
     struct marey_outfile file = {.fd = -1};
-    struct marey_gzip *gzip = NULL;
-    struct marey_chrome *chrome = NULL;
-    enum marey_status status = check(trace, &options, err);
-    if (status != MAREY_OK)
-        goto done;
+    MAREY_TRY(check(trace, &options, err));
     /* First the file: a folder that is not there is told before the work. */
-    status = marey__outfile_open(&file, path, options.overwrite, &alloc, err);
-    if (status != MAREY_OK)
-        goto done;
-    chrome = chrome_new(trace, &alloc, &options, err);
-    if (chrome == NULL) {
-        status = marey__fail_nomem(err);
-        goto done;
-    }
-    chrome->sink = into_file;
-    chrome->sink_ctx = &file;
-    if (marey__str_ends(marey__str(path), ".gz")) {
-        gzip = marey__gzip_new(&alloc, options.compression, into_file, &file);
-        if (gzip == NULL) {
-            status = marey__fail_nomem(err);
-            goto done;
-        }
-        chrome->sink = into_gzip;
-        chrome->sink_ctx = gzip;
-    }
-    status = write_all(chrome);
-    if (status == MAREY_OK && gzip != NULL)
-        status = marey__gzip_end(gzip, err);
+    enum marey_status status =
+        marey__outfile_open(&file, path, options.overwrite, marey__trace_alloc(trace), err);
+    if (status == MAREY_OK)
+        status = marey__str_ends(marey__str(path), ".gz")
+                     ? write_gzip(trace, &options, &file, err)
+                     : write_through(trace, &options, into_file, &file, err);
     if (status == MAREY_OK)
         status = marey__outfile_commit(&file, err);
-
-done:
-    marey__gzip_free(gzip);
-    chrome_free(chrome);
     marey__outfile_release(&file);
     return status;
+}
+
+enum marey_status marey_export_chrome_stream(struct marey_trace *trace, marey_write_fn write,
+                                             void *ctx,
+                                             const struct marey_chrome_options *options_given,
+                                             struct marey_error *err)
+{
+    const struct marey_chrome_options options = read_options(options_given);
+    MAREY_TRY(check(trace, &options, err));
+    return write_through(trace, &options, write, ctx, err);
 }
 
 enum marey_status marey_export_chrome_text(struct marey_trace *trace,

@@ -10,13 +10,12 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
-#include "marey/base.h"
+#include "marey/export.h"
 
 struct marey_gzip;
 
 /* Takes compressed bytes. */
-typedef enum marey_status (*marey_sink_fn)(void *ctx, const void *ptr, size_t len,
-                                           struct marey_error *err);
+typedef marey_write_fn marey_sink_fn;
 
 /* Level 1 to 9. NULL without memory. */
 struct marey_gzip *marey__gzip_new(const struct marey_alloc *alloc, int level, marey_sink_fn sink,

@@ -2,6 +2,7 @@
  * Tests of the Chrome writer: bytes of single records, what is mended, what is left out.
  * That reading gives back what was written is tested over files in test_identity.c.
  */
+#include "base/error.h"
 #include "export/chrome.h"
 #include "export/chrome_digits.h"
 #include "make_table.h"
@@ -215,6 +216,69 @@ static void args_can_be_left_out(void **state)
     marey_trace_free(trace);
 }
 
+/* ---- streams ---- */
+
+struct taken {
+    struct marey_textbuf text;
+    size_t n_calls;
+    size_t most; /* calls before it refuses */
+};
+
+static enum marey_status take(void *ctx, const void *bytes, size_t len, struct marey_error *err)
+{
+    struct taken *taken = ctx;
+    if (taken->n_calls == taken->most)
+        return marey__fail(err, MAREY_LIMIT, "the receiver takes no more");
+    taken->n_calls++;
+    marey__text_add(&taken->text, bytes, len);
+    return MAREY_OK;
+}
+
+/* Enough records for several blocks. */
+static struct marey_trace *long_trace(void)
+{
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    for (int64_t i = 0; i < 30000; i++)
+        make_slice(&make, "cpu_op", "aten::a_name_of_some_length", i * 10, 5);
+    return make_trace_end(&make);
+}
+
+static void a_stream_gets_the_same_bytes(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = long_trace();
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct taken taken = {.most = SIZE_MAX};
+    marey__text_init(&taken.text, &alloc);
+    struct marey_error err = {0};
+    struct marey_text text = {0};
+    EXPECT_OK(marey_export_chrome_text(trace, NULL, &text, &err), &err);
+    EXPECT_OK(marey_export_chrome_stream(trace, take, &taken, NULL, &err), &err);
+    EXPECT_TRUE(taken.n_calls > 2);
+    EXPECT_U64(taken.text.len, text.len);
+    EXPECT_TRUE(memcmp(taken.text.ptr, text.ptr, text.len) == 0);
+    marey__text_release(&taken.text);
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
+static void a_stream_ends_when_its_receiver_fails(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = long_trace();
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct taken taken = {.most = 2};
+    marey__text_init(&taken.text, &alloc);
+    struct marey_error err = {0};
+    EXPECT_STATUS(marey_export_chrome_stream(trace, take, &taken, NULL, &err), MAREY_LIMIT);
+    EXPECT_STR(err.message, "the receiver takes no more");
+    EXPECT_U64(taken.n_calls, 2);
+    marey__text_release(&taken.text);
+    marey_trace_free(trace);
+}
+
 /* ---- values ---- */
 
 static void expect_copied(const char *json, const char *want)
@@ -419,6 +483,8 @@ int main(void)
         cmocka_unit_test(records_set_aside_are_written_or_counted),
         cmocka_unit_test(several_sources_are_refused),
         cmocka_unit_test(args_can_be_left_out),
+        cmocka_unit_test(a_stream_gets_the_same_bytes),
+        cmocka_unit_test(a_stream_ends_when_its_receiver_fails),
         cmocka_unit_test(valid_values_stay_byte_for_byte),
         cmocka_unit_test(invalid_values_are_mended),
         cmocka_unit_test(scan_finds_oddities_at_every_place),
