@@ -117,26 +117,16 @@ static void run_counter(uint64_t n)
         marey_counter(&counter_site, 1.5);
 }
 
-static void run_ops(uint64_t n, const uint64_t *inputs, uint32_t n_input_words)
+static const struct marey_op op = {
+    .name = "aten::addmm", .sequence = 7, .forward_thread = 1, .token = 3};
+
+static void run_op(uint64_t n)
 {
     const struct marey_sink *sink = marey_recorder_sink();
-    const struct marey_op op = {
-        .name = "aten::addmm",
-        .inputs = inputs,
-        .n_input_words = n_input_words,
-        .sequence = 7,
-        .forward_thread = 1,
-        .token = 3,
-    };
     for (uint64_t i = 0; i < n; i++) {
         sink->op_begin(&op);
         sink->op_end(3);
     }
-}
-
-static void run_op(uint64_t n)
-{
-    run_ops(n, NULL, 0);
 }
 
 /* Three matrices and two numbers. */
@@ -146,7 +136,16 @@ static void run_op_inputs(uint64_t n)
     const uint64_t number = MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 2);
     const uint64_t inputs[] = {matrix, 64, 64,     matrix, 64,     64, matrix,
                                64,     64, number, 1,      number, 1};
-    run_ops(n, inputs, sizeof inputs / sizeof inputs[0]);
+    const struct marey_sink *sink = marey_recorder_sink();
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t *words = sink->op_open(&op);
+        if (words != NULL) {
+            for (size_t k = 0; k < sizeof inputs / sizeof inputs[0]; k++)
+                words[k] = inputs[k];
+            sink->op_close(words, sizeof inputs / sizeof inputs[0]);
+        }
+        sink->op_end(3);
+    }
 }
 
 /* The clock that a range reads at each end, where there is one to trust. */

@@ -41,24 +41,23 @@ uint32_t token_of(const at::RecordFunction &fn)
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&fn) >> 4) | 1U;
 }
 
-void begin(const marey_sink *sink, const at::RecordFunction &fn, const uint64_t *inputs,
-           uint32_t n_input_words)
+/* All of an operator but its inputs. */
+inline marey_op op_of(const at::RecordFunction &fn)
 {
     marey_op op;
     op.name = fn.name();
-    op.inputs = inputs;
     op.sequence = fn.seqNr();
     op.forward_thread =
         fn.scope() == at::RecordScope::BACKWARD_FUNCTION ? fn.forwardThreadId() : fn.threadId();
-    op.n_input_words = n_input_words;
     op.token = token_of(fn);
     op.scope = static_cast<uint32_t>(fn.scope());
-    sink->op_begin(&op);
+    return op;
 }
 
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction &fn) noexcept
 {
-    begin(the_sink.load(std::memory_order_relaxed), fn, nullptr, 0);
+    const marey_op op = op_of(fn);
+    the_sink.load(std::memory_order_relaxed)->op_begin(&op);
     return nullptr;
 }
 
@@ -73,14 +72,17 @@ c10::ArrayRef<const c10::IValue> arguments(const at::RecordFunction &fn)
 std::unique_ptr<at::ObserverContext> on_start_with_inputs(const at::RecordFunction &fn) noexcept
 {
     const marey_sink *const sink = the_sink.load(std::memory_order_relaxed);
-    uint64_t words[MAREY_MAX_INPUT_WORDS];
+    const marey_op op = op_of(fn);
+    uint64_t *const words = sink->op_open(&op);
+    if (words == nullptr)
+        return nullptr;
     marey::InputWriter writer(sink, &the_texts, words);
     try {
         writer.write(arguments(fn));
     } catch (...) {
         /* What was written is whole; the rest is not known. */
     }
-    begin(sink, fn, words, writer.n_words());
+    sink->op_close(words, writer.n_words());
     return nullptr;
 }
 

@@ -80,21 +80,22 @@ class InputWriter
     {
     }
 
-    void write(c10::ArrayRef<const c10::IValue> values)
+    /* Flat, so that the common values are written without a call. */
+    __attribute__((flatten)) void write(c10::ArrayRef<const c10::IValue> values)
     {
-        size_t n_after = values.size();
+        uint64_t *at = begin_;
         for (const c10::IValue &value : values) {
-            n_after--;
-            if (put_plain(value))
-                continue;
-            /* A long list leaves room for what comes after it. */
-            const size_t room = n_after * WORDS_LEFT_TO_AN_INPUT;
-            end_ = begin_ + (value.isList() && room < MAREY_MAX_INPUT_WORDS
-                                 ? MAREY_MAX_INPUT_WORDS - room
-                                 : MAREY_MAX_INPUT_WORDS);
-            if (!put(value))
-                break;
+            uint64_t *after =
+                value.isTensor() ? put_plain_tensor(at, value) : put_plain_scalar(at, value);
+            if (after == nullptr) {
+                at_ = at;
+                if (!put_rest(value, static_cast<size_t>(values.end() - &value) - 1))
+                    return;
+                after = at_;
+            }
+            at = after;
         }
+        at_ = at;
     }
 
     uint32_t n_words() const
@@ -133,31 +134,51 @@ class InputWriter
         return put_head(MAREY_INPUT_OTHER, 0, 0, texts_->of_other(sink_, which));
     }
 
-    /* The common case in few steps: a dense tensor of C++, with room for all of it. False: it is
-     * another value, to be put by `put`. */
-    __attribute__((always_inline)) bool put_plain(const c10::IValue &value)
+    /* A dense tensor of C++, in few steps: where the next input goes. NULL: it is another
+     * value, or there is no room, and nothing is written. */
+    uint64_t *put_plain_tensor(uint64_t *at, const c10::IValue &value) const
     {
-        if (!value.isTensor() || !value.toTensor().defined())
-            return false;
+        if (!value.toTensor().defined())
+            return nullptr;
         const c10::TensorImpl &tensor = *value.toTensor().unsafeGetTensorImpl();
         if (tensor.has_symbolic_sizes_strides() || tensor.key_set().has_any(rare_keys()))
-            return false;
+            return nullptr;
 
         const c10::IntArrayRef sizes = tensor.sizes();
         const c10::IntArrayRef strides = tensor.strides();
         const size_t n_dims = sizes.size();
-        uint64_t *const at = at_;
-        if (n_dims > UINT8_MAX || strides.size() != n_dims ||
-            at + 1 + 2 * n_dims > begin_ + MAREY_MAX_INPUT_WORDS)
-            return false;
+        static_assert(MAREY_MAX_INPUT_WORDS <= UINT8_MAX, "room for the sizes is room for n_dims");
+        if (strides.size() != n_dims || room_after(at) < 1 + 2 * n_dims)
+            return nullptr;
         at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_TENSOR | MAREY_INPUT_STRIDES, n_dims, 0,
                                  texts_->of_dtype(sink_, tensor.dtype()));
         for (size_t i = 0; i < n_dims; i++) {
             at[1 + i] = static_cast<uint64_t>(sizes[i]);
             at[1 + n_dims + i] = static_cast<uint64_t>(strides[i]);
         }
-        at_ = at + 1 + 2 * n_dims;
-        return true;
+        return at + 1 + 2 * n_dims;
+    }
+
+    /* The same for an integer or None. */
+    uint64_t *put_plain_scalar(uint64_t *at, const c10::IValue &value) const
+    {
+        if (room_after(at) < 2)
+            return nullptr;
+        if (value.isInt()) {
+            at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 0);
+            at[1] = static_cast<uint64_t>(value.toInt());
+            return at + 2;
+        }
+        if (value.isNone()) {
+            at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_NONE, 0, 0, 0);
+            return at + 1;
+        }
+        return nullptr;
+    }
+
+    size_t room_after(const uint64_t *at) const
+    {
+        return MAREY_MAX_INPUT_WORDS - static_cast<size_t>(at - begin_);
     }
 
     /* Keys of tensors whose sizes or strides are not to be had, or not in the usual way. */
@@ -303,8 +324,13 @@ class InputWriter
         return put_head(MAREY_INPUT_OTHER);
     }
 
-    bool put(const c10::IValue &value)
+    /* Any value; a long list leaves room for what comes after it. */
+    __attribute__((noinline)) bool put_rest(const c10::IValue &value, size_t n_after)
     {
+        const size_t room = n_after * WORDS_LEFT_TO_AN_INPUT;
+        end_ =
+            begin_ + (value.isList() && room < MAREY_MAX_INPUT_WORDS ? MAREY_MAX_INPUT_WORDS - room
+                                                                     : MAREY_MAX_INPUT_WORDS);
         return value.isList() ? put_list(value) : put_one(value, true);
     }
 

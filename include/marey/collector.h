@@ -97,13 +97,11 @@ enum marey_input_type {
  * same, nor mean the same the next time. */
 struct marey_op {
     const char *name;
-    const uint64_t *inputs;  /* [n_input_words], NULL where not recorded */
     int64_t sequence;        /* autograd's sequence number, negative: none */
     uint64_t forward_thread; /* of a backward node the thread of its forward operator, of others
                                 this thread; both as torch numbers them */
-    uint32_t n_input_words;
-    uint32_t token; /* finds the end: any number that the end repeats */
-    uint32_t scope; /* enum marey_scope */
+    uint32_t token;          /* finds the end: any number that the end repeats */
+    uint32_t scope;          /* enum marey_scope */
 };
 
 /* The functions of the recorder. `size` grows with the version. */
@@ -114,6 +112,19 @@ struct marey_sink {
     void (*op_end)(uint32_t token);
     /* The id of a text for the inputs; the same text has the same id. \cost a lock; keep it */
     uint32_t (*text)(const char *ptr, size_t len);
+
+    /* An operator with inputs, in two steps: they are written where they stay.
+     *
+     *     uint64_t *words = sink->op_open(&op);
+     *     if (words != NULL)
+     *         sink->op_close(words, write_inputs(words));
+     *
+     * NULL: it is not recorded, and there is nothing to close. Else there is room for
+     * MAREY_MAX_INPUT_WORDS; until the close, which must come, the thread calls nothing else of
+     * the sink but `text`, and what else records on it is dropped. The operator begins when it
+     * is closed. */
+    uint64_t *(*op_open)(const struct marey_op *op);
+    void (*op_close)(uint64_t *inputs, uint32_t n_words);
 };
 
 /* What a collector says of itself. */

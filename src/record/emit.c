@@ -302,67 +302,36 @@ bool marey_is_recording(void)
 
 /* ---- what collectors are handed ----------------------------------------------------- */
 
-static uint32_t words_of_op(const struct marey_op *op, uint32_t wants)
+/* The words of a begin that lie after its head, as if it had a sequence number: without one
+ * the last two are not published. Returns where the next word goes. */
+static inline uint64_t *put_op_head(uint64_t *at, const struct marey_op *op, uint32_t id)
 {
-    const uint32_t head = op->sequence >= 0 ? 4 : 2;
-    const uint32_t inputs = op->n_input_words > 0 ? 1 + op->n_input_words : 0;
-
-    return head + inputs + CPU_WORDS(wants);
-}
-
-/* Writes all of an operator's begin but the first word, which has the time. */
-static uint64_t *put_op(uint64_t *at, const struct marey_op *op, uint32_t id, uint32_t wants)
-{
-    *at++ = (uint64_t)op->token << 32 | id;
-    if (op->sequence >= 0) {
-        *at++ = (uint64_t)op->sequence;
-        *at++ = op->forward_thread;
-    }
-    if (op->n_input_words > 0) {
-        *at++ = marey__record_head(op->n_input_words, MAREY_RECORD_INPUTS);
-        for (uint32_t i = 0; i < op->n_input_words; i++)
-            *at++ = op->inputs[i];
-    }
-    if (CPU_WORDS(wants) != 0)
-        *at++ = cpu_stamp();
-    return at;
-}
-
-static void op_begin_in(struct marey_log *log, const struct marey_op *op, uint32_t wants,
-                        uint32_t id)
-{
-    uint64_t *at = marey__log_room(log, words_of_op(op, wants));
-
-    if (at == NULL || id == 0 || op->n_input_words > MAREY_MAX_INPUT_WORDS) {
-        marey__log_lose(log);
-        return;
-    }
-    uint64_t *after = put_op(at + 1, op, id, wants);
-    at[0] = stamp(wants, op->sequence >= 0 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
-    marey__log_publish(log, after);
-}
-
-/* As put_op, but in few steps: without CPU time, and with one bound for all. */
-static void op_begin_with_inputs(struct marey_log *log, const struct marey_op *op, uint32_t wants,
-                                 uint32_t id)
-{
-    const uint32_t n = op->n_input_words;
-    const bool has_sequence = op->sequence >= 0;
-    uint64_t *at = marey__log_at(log);
-
-    if (UNLIKELY(n > MAREY_MAX_INPUT_WORDS || (size_t)(log->end - at) < 5 + (size_t)n)) {
-        op_begin_in(log, op, wants, id);
-        return;
-    }
     at[1] = (uint64_t)op->token << 32 | id;
     at[2] = (uint64_t)op->sequence;
     at[3] = op->forward_thread;
-    uint64_t *to = at + (has_sequence ? 4 : 2);
-    *to++ = marey__record_head(n, MAREY_RECORD_INPUTS);
-    for (uint32_t i = 0; i < n; i++)
-        to[i] = op->inputs[i];
-    at[0] = stamp_by(true, has_sequence ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
-    marey__log_publish(log, to + n);
+    return at + (op->sequence >= 0 ? 4 : 2);
+}
+
+static inline enum marey_record_kind kind_of_op(const struct marey_op *op)
+{
+    return op->sequence >= 0 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN;
+}
+
+static void op_begin_in(struct marey_log *log, const struct marey_op *op, uint32_t wants)
+{
+    const uint32_t id =
+        marey__sites_find_c(&marey__recorder.sites, &log->cache, op->name, op->scope);
+    uint64_t *at = marey__log_room(log, 4 + CPU_WORDS(wants));
+
+    if (at == NULL || id == 0) {
+        marey__log_lose(log);
+        return;
+    }
+    uint64_t *after = put_op_head(at, op, id);
+    if (CPU_WORDS(wants) != 0)
+        *after++ = cpu_stamp();
+    at[0] = stamp(wants, kind_of_op(op));
+    marey__log_publish(log, after);
 }
 
 RARE static void op_begin_slowly(const struct marey_op *op, uint32_t wants)
@@ -371,12 +340,11 @@ RARE static void op_begin_slowly(const struct marey_op *op, uint32_t wants)
 
     if (log == NULL)
         return;
-    op_begin_in(log, op, wants,
-                marey__sites_find_c(&marey__recorder.sites, &log->cache, op->name, op->scope));
+    op_begin_in(log, op, wants);
     leave(log);
 }
 
-/* Short: a known name, no inputs, room for a sequence number too. */
+/* Short: a known name, room for a sequence number too. */
 static void op_begin(const struct marey_op *op)
 {
     const uint32_t wants = wants_now();
@@ -393,20 +361,80 @@ static void op_begin(const struct marey_op *op)
         leave(log);
         goto slowly;
     }
-    if (op->n_input_words > 0) {
-        op_begin_with_inputs(log, op, wants, id);
-    } else {
-        const bool has_sequence = op->sequence >= 0;
-        at[1] = (uint64_t)op->token << 32 | id;
-        at[2] = (uint64_t)op->sequence; /* not published without one */
-        at[3] = op->forward_thread;
-        at[0] = stamp_by(true, has_sequence ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
-        marey__log_publish(log, at + (has_sequence ? 4 : 2));
-    }
+    uint64_t *after = put_op_head(at, op, id);
+    at[0] = stamp_by(true, kind_of_op(op));
+    marey__log_publish(log, after);
     leave(log);
     return;
 slowly:
     op_begin_slowly(op, wants);
+}
+
+/* ---- an operator whose inputs are written where they stay ----------------------------- */
+
+/* Head, sequence number, forward thread, head of the inputs, the inputs, CPU time. */
+#define OPEN_WORDS (5 + MAREY_MAX_INPUT_WORDS + 1)
+
+static inline uint64_t *open_at(struct marey_log *log, uint64_t *at, const struct marey_op *op,
+                                uint32_t id)
+{
+    log->is_open = true;
+    return put_op_head(at, op, id) + 1;
+}
+
+RARE static uint64_t *op_open_slowly(const struct marey_op *op, uint32_t wants)
+{
+    struct marey_log *log = (wants & WANTS_OP) != 0 ? enter() : NULL;
+
+    if (log == NULL)
+        return NULL;
+    const uint32_t id =
+        marey__sites_find_c(&marey__recorder.sites, &log->cache, op->name, op->scope);
+    uint64_t *at = marey__log_room(log, OPEN_WORDS);
+    if (at != NULL && id != 0)
+        return open_at(log, at, op, id);
+    marey__log_lose(log);
+    leave(log);
+    return NULL;
+}
+
+/* Leaves the log guarded until op_close. */
+static uint64_t *op_open(const struct marey_op *op)
+{
+    const uint32_t wants = wants_now();
+    struct marey_log *log = marey__log;
+
+    if (wants == 0)
+        return NULL;
+    if (UNLIKELY(!is_short(wants, WANTS_OP) || log->is_busy))
+        return op_open_slowly(op, wants);
+    guard(log);
+    const uint32_t id = marey__sites_known(&log->cache, op->name, op->scope);
+    uint64_t *at = marey__log_at(log);
+    if (LIKELY(id != 0 && log->end - at >= OPEN_WORDS))
+        return open_at(log, at, op, id);
+    leave(log);
+    return op_open_slowly(op, wants);
+}
+
+/* What was open when nobody wanted it any more is written all the same: it began before. */
+static void op_close(uint64_t *inputs, uint32_t n_words)
+{
+    struct marey_log *log = marey__log;
+    uint64_t *at = marey__log_at(log);
+    uint64_t *after = inputs - 1;
+
+    if (n_words > 0) {
+        inputs[-1] = marey__record_head(n_words, MAREY_RECORD_INPUTS);
+        after = inputs + n_words;
+    }
+    if (UNLIKELY((wants_now() & MAREY_WANT_CPU) != 0))
+        *after++ = cpu_stamp();
+    at[0] = stamp_by(marey__recorder.is_tsc,
+                     inputs - at == 5 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
+    marey__log_publish(log, after);
+    log->is_open = false;
+    leave(log);
 }
 
 static void op_end(uint32_t token)
@@ -414,16 +442,22 @@ static void op_end(uint32_t token)
     end_with(token, WANTS_OP);
 }
 
+static uint32_t add_text(const char *ptr, size_t len)
+{
+    return marey__sites_add(&marey__recorder.sites, (struct marey_str){ptr, len}, MAREY_N_SCOPES);
+}
+
 /* A collector keeps the id, so the cache is not asked. Guarded because of the lock: a signal
- * handler that records a new name would wait for its own thread. */
+ * handler that records a new name would wait for its own thread. While an operator is open the
+ * guard is there already, and a handler gets nothing to write into and so nothing to name. */
 static uint32_t text_id(const char *ptr, size_t len)
 {
+    if (marey__log->is_open)
+        return add_text(ptr, len);
     struct marey_log *log = enter();
-
     if (log == NULL)
         return 0;
-    const uint32_t id =
-        marey__sites_add(&marey__recorder.sites, (struct marey_str){ptr, len}, MAREY_N_SCOPES);
+    const uint32_t id = add_text(ptr, len);
     leave(log);
     return id;
 }
@@ -434,6 +468,8 @@ static const struct marey_sink recorder_sink = {
     .op_begin = op_begin,
     .op_end = op_end,
     .text = text_id,
+    .op_open = op_open,
+    .op_close = op_close,
 };
 
 const struct marey_sink *marey_recorder_sink(void)

@@ -24,6 +24,7 @@ struct marey_log {
     /* Of the thread alone. */
     uint64_t *end;         /* of the chunk; the same as `at` before the first chunk */
     volatile bool is_busy; /* inside an emit: what interrupts it is dropped */
+    bool is_open;          /* between op_open and op_close */
     struct marey_chunk *chunk;
 
     /* Written by the thread, read by who holds the recorder's lock. */

@@ -86,6 +86,24 @@ uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *c
     return site_id;
 }
 
+static struct marey_cached_pointer learn(const char *name, struct marey_str text, uint32_t scope,
+                                         uint32_t site_id)
+{
+    const size_t n_bytes = text.len + 1; /* the zero ends the comparison */
+    const size_t n_head = n_bytes < MAREY_NAME_HEAD_BYTES ? n_bytes : MAREY_NAME_HEAD_BYTES;
+    struct marey_cached_pointer learnt = {
+        .ptr = name,
+        .text = text.ptr,
+        .site_id = site_id,
+        .scope = (uint16_t)scope,
+        .is_long = n_bytes > MAREY_NAME_HEAD_BYTES,
+    };
+
+    memcpy(learnt.head, text.ptr, n_head);
+    memset(learnt.mask, 0xff, n_head);
+    return learnt;
+}
+
 uint32_t marey__sites_find_c(struct marey_sites *sites, struct marey_name_cache *cache,
                              const char *name, uint32_t scope)
 {
@@ -98,11 +116,7 @@ uint32_t marey__sites_find_c(struct marey_sites *sites, struct marey_name_cache 
         return 0;
     uint32_t same_scope = scope;
     const struct marey_str text = marey__sites_text(sites, site_id, &same_scope);
-    struct marey_cached_pointer learnt = {
-        .ptr = name, .text = text.ptr, .site_id = site_id, .scope = scope};
-    if (text.len > 0)
-        memcpy(learnt.head, text.ptr,
-               text.len < MAREY_NAME_HEAD_BYTES ? text.len : MAREY_NAME_HEAD_BYTES);
-    *marey__sites_slot(cache, name, scope) = learnt;
+    if (text.ptr != NULL)
+        *marey__sites_slot(cache, name, scope) = learn(name, text, scope, site_id);
     return site_id;
 }

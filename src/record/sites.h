@@ -22,15 +22,17 @@ struct marey_sites {
     bool is_ready;
 };
 
-/* The first bytes of a name, which are all of most. */
+/* The first bytes of a name, which are all of many. */
 #define MAREY_NAME_HEAD_BYTES 16
 
 struct marey_cached_pointer {
     const char *ptr;
     const char *text; /* what it meant, terminated */
     uint64_t head[MAREY_NAME_HEAD_BYTES / 8];
+    uint64_t mask[MAREY_NAME_HEAD_BYTES / 8]; /* the bytes of head that count, the zero too */
     uint32_t site_id;
-    uint32_t scope;
+    uint16_t scope;
+    bool is_long; /* the head is not all of it */
 };
 
 struct marey_cached_text {
@@ -60,35 +62,19 @@ static inline struct marey_cached_pointer *marey__sites_slot(struct marey_name_c
     return &cache->by_pointer[(mixed >> 55) % MAREY_CACHED_NAMES];
 }
 
-/* Whether a word of a name, up to the zero that may be in it, is that of another name. */
-static inline bool marey__same_word(uint64_t name, uint64_t known, bool *is_end)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint64_t zeros = (known - ones) & ~known & ones << 7; /* exact up to the first zero */
-    const uint64_t until_end = zeros ^ (zeros - 1);
-
-    *is_end = zeros != 0;
-    return ((name ^ known) & (zeros != 0 ? until_end : UINT64_MAX)) == 0;
-}
-
-/* Compares a name with what its pointer meant before. Most names end within the head, of which
- * bytes behind the end of the name are read too, never of another page; a sanitizer would mind. */
+/* Compares a name with what its pointer meant before. Bytes behind the end of the name are read
+ * too and left out, never of another page; a sanitizer would mind. */
 static inline bool marey__is_name(const struct marey_cached_pointer *known, const char *name)
 {
-#if !defined(__SANITIZE_ADDRESS__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if !defined(__SANITIZE_ADDRESS__)
     uint64_t head[MAREY_NAME_HEAD_BYTES / 8];
-    bool is_end = false;
 
     if (((uintptr_t)name & 4095) <= 4096 - MAREY_NAME_HEAD_BYTES) {
         memcpy(head, name, sizeof head);
-        if (!marey__same_word(head[0], known->head[0], &is_end))
-            return false;
-        if (is_end)
-            return true;
-        if (!marey__same_word(head[1], known->head[1], &is_end))
-            return false;
-        if (is_end)
-            return true;
+        const uint64_t differs = ((head[0] ^ known->head[0]) & known->mask[0]) |
+                                 ((head[1] ^ known->head[1]) & known->mask[1]);
+        if (differs != 0 || !known->is_long)
+            return differs == 0;
     }
 #endif
     return strcmp(known->text, name) == 0;

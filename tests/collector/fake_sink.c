@@ -66,35 +66,41 @@ static struct fake_record *add_record(uint32_t token)
     return record;
 }
 
-static void keep_inputs(struct fake_record *record, const struct marey_op *op)
+static void keep_inputs(struct fake_record *record, const uint64_t *inputs, uint32_t n)
 {
     record->first_word = n_words;
-    record->n_words = op->n_input_words;
-    record->is_bad =
-        op->n_input_words > MAREY_MAX_INPUT_WORDS || (op->n_input_words > 0 && op->inputs == NULL);
-    if (record->is_bad || n_words + op->n_input_words > MAX_WORDS) {
-        record->n_words = 0;
+    record->is_bad = n > MAREY_MAX_INPUT_WORDS;
+    if (record->is_bad || n_words + n > MAX_WORDS) {
         n_lost += !record->is_bad;
         return;
     }
-    if (op->n_input_words > 0)
-        memcpy(&words[n_words], op->inputs, op->n_input_words * sizeof *words);
-    n_words += op->n_input_words;
+    record->n_words = n;
+    memcpy(&words[n_words], inputs, n * sizeof *words);
+    n_words += n;
+}
+
+static void add_begin(const struct marey_op *op, const uint64_t *inputs, uint32_t n)
+{
+    struct fake_record *record = add_record(op->token);
+    if (record == NULL)
+        return;
+    record->sequence = op->sequence;
+    record->forward_thread = op->forward_thread;
+    record->scope = op->scope;
+    record->name = intern(op->name, strlen(op->name));
+    keep_inputs(record, inputs, n);
 }
 
 /* ---- the sink ------------------------------------------------------------------------ */
 
+/* One operator a thread is open at a time. */
+static _Thread_local struct marey_op open_op;
+static _Thread_local uint64_t open_words[MAREY_MAX_INPUT_WORDS];
+
 static void fake_begin(const struct marey_op *op)
 {
     pthread_mutex_lock(&lock);
-    struct fake_record *record = add_record(op->token);
-    if (record != NULL) {
-        record->sequence = op->sequence;
-        record->forward_thread = op->forward_thread;
-        record->scope = op->scope;
-        record->name = intern(op->name, strlen(op->name));
-        keep_inputs(record, op);
-    }
+    add_begin(op, open_words, 0);
     pthread_mutex_unlock(&lock);
 }
 
@@ -104,6 +110,19 @@ static void fake_end(uint32_t token)
     struct fake_record *record = add_record(token);
     if (record != NULL)
         record->is_end = 1;
+    pthread_mutex_unlock(&lock);
+}
+
+static uint64_t *fake_open(const struct marey_op *op)
+{
+    open_op = *op;
+    return open_words;
+}
+
+static void fake_close(uint64_t *inputs, uint32_t n)
+{
+    pthread_mutex_lock(&lock);
+    add_begin(&open_op, inputs, n);
     pthread_mutex_unlock(&lock);
 }
 
@@ -126,10 +145,22 @@ static void empty_end(uint32_t token)
     (void)token;
 }
 
+static uint64_t *empty_open(const struct marey_op *op)
+{
+    (void)op;
+    return open_words;
+}
+
+static void empty_close(uint64_t *inputs, uint32_t n)
+{
+    (void)inputs;
+    (void)n;
+}
+
 static const struct marey_sink fake = {MAREY_SINK_VERSION, sizeof fake, fake_begin, fake_end,
-                                       fake_text};
+                                       fake_text,          fake_open,   fake_close};
 static const struct marey_sink empty = {MAREY_SINK_VERSION, sizeof empty, empty_begin, empty_end,
-                                        fake_text};
+                                        fake_text,          empty_open,   empty_close};
 
 /* ---- what tests call -------------------------------------------------------------------- */
 

@@ -41,7 +41,8 @@ class Record(ctypes.Structure):
 class Sink(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint32), ("size", ctypes.c_uint32),
                 ("op_begin", ctypes.c_void_p), ("op_end", ctypes.c_void_p),
-                ("text", ctypes.c_void_p)]
+                ("text", ctypes.c_void_p), ("op_open", ctypes.c_void_p),
+                ("op_close", ctypes.c_void_p)]
 
 
 PROBE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)

@@ -11,6 +11,7 @@
 
 #include "marey/intake.h"
 #include "record/tls.h"
+#include "support/make_op.h"
 
 #define N_TIMES 10000
 
@@ -114,10 +115,10 @@ STAGE void stage_op_pair_inputs(void)
     static const uint64_t number = MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 2);
     const uint64_t inputs[] = {matrix, 64, 64,     matrix, 64,     64, matrix,
                                64,     64, number, 1,      number, 1};
-    struct marey_op op = plain_op;
-    op.inputs = inputs;
-    op.n_input_words = sizeof inputs / sizeof inputs[0];
-    record_op_pairs(&op);
+    for (int i = 0; i < N_TIMES; i++) {
+        (void)make_op_begin(&plain_op, inputs, sizeof inputs / sizeof inputs[0]);
+        marey_recorder_sink()->op_end(plain_op.token);
+    }
 }
 
 STAGE struct marey_trace *stage_intake(struct marey_session *session)

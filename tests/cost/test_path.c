@@ -14,6 +14,7 @@
 #include "count_asked.h"
 #include "marey/record.h"
 #include "support/expect.h"
+#include "support/make_op.h"
 
 #define N_TIMES 100000
 #define N_TRIES 5 /* a fault may be the system's own doing, a defect makes one each time */
@@ -62,15 +63,13 @@ static void record_op(void)
     };
     const struct marey_op op = {
         .name = "aten::add",
-        .inputs = inputs,
-        .n_input_words = sizeof inputs / sizeof inputs[0],
         .sequence = 5,
         .forward_thread = 1,
         .token = 3,
         .scope = MAREY_SCOPE_FUNCTION,
     };
 
-    marey_recorder_sink()->op_begin(&op);
+    (void)make_op_begin(&op, inputs, sizeof inputs / sizeof inputs[0]);
     marey_recorder_sink()->op_end(3);
 }
 

@@ -14,6 +14,7 @@
 #include "record/tls.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
+#include "support/make_op.h"
 
 static struct marey_site outer = MAREY_SITE("outer");
 static struct marey_site inner = MAREY_SITE("inner");
@@ -176,14 +177,13 @@ static void intake_hides_what_the_session_did_not_ask_for(void **state)
     (void)state;
     const struct marey_sink *sink = marey_recorder_sink();
     const uint64_t inputs[] = {MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 0), 5};
-    const struct marey_op op = {
-        .name = "aten::add", .inputs = inputs, .sequence = 3, .n_input_words = 2, .token = 9};
+    const struct marey_op op = {.name = "aten::add", .sequence = 3, .token = 9};
     struct marey_session *ranges = start(MAREY_WANT_RANGES);
     struct marey_session *ops = start(MAREY_WANT_OPS);
     struct marey_session *all = start(MAREY_WANT_OPS | MAREY_WANT_RANGES | MAREY_WANT_INPUTS);
 
     marey_range_begin(&outer);
-    sink->op_begin(&op);
+    EXPECT_TRUE(make_op_begin(&op, inputs, 2));
     marey_mark(&mark);
     sink->op_end(9);
     marey_range_end();

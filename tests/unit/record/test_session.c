@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "record/session.h"
 #include "support/expect.h"
+#include "support/make_op.h"
 
 static struct marey_site range = MAREY_SITE("range");
 static struct marey_site mark = MAREY_SITE("mark");
@@ -155,16 +156,15 @@ static void session_keeps_a_chunk_that_was_written_after_a_loss(void **state)
         .size = sizeof one, .wants = 7, .pool_bytes = MAREY_CHUNK_BYTES};
     const struct marey_session_options more = {
         .size = sizeof more, .wants = 7, .pool_bytes = 8 * MAREY_CHUNK_BYTES};
-    const uint64_t inputs[200] = {0};
-    const struct marey_op large = {
-        .name = "op", .inputs = inputs, .sequence = -1, .n_input_words = 200};
+    const uint64_t inputs[MAREY_MAX_INPUT_WORDS] = {0};
+    const struct marey_op large = {.name = "op", .sequence = -1};
     struct marey_session *first = start(&one);
 
     for (int i = 0; i < (int)(MAREY_CHUNK_WORDS / 2) && stats_of(first).n_lost == 0; i += 50) {
         for (int k = 0; k < 50; k++)
             marey_mark(&mark);
-        if (MAREY_CHUNK_WORDS - 2 * (size_t)(i + 50) < 200)
-            marey_recorder_sink()->op_begin(&large);
+        if (MAREY_CHUNK_WORDS - 2 * (size_t)(i + 50) < MAREY_MAX_INPUT_WORDS)
+            EXPECT_FALSE(make_op_begin(&large, inputs, MAREY_MAX_INPUT_WORDS));
     }
     EXPECT_U64(stats_of(first).n_lost, 1);
     struct marey_session *session = start(&one);
@@ -314,22 +314,24 @@ static void sink_records_operators_with_their_inputs(void **state)
     const struct marey_session_options options = {
         .size = sizeof options, .wants = MAREY_WANT_OPS | MAREY_WANT_INPUTS | MAREY_WANT_CPU};
     const uint64_t inputs[] = {MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 0), 5};
-    const struct marey_op op = {
-        .name = "aten::add", .inputs = inputs, .sequence = 3, .n_input_words = 2, .token = 9};
-    const struct marey_op huge = {.name = "aten::cat",
-                                  .inputs = inputs,
-                                  .sequence = -1,
-                                  .n_input_words = MAREY_MAX_INPUT_WORDS + 1};
+    const struct marey_op op = {.name = "aten::add", .sequence = 3, .token = 9};
     struct marey_session *session = start(&options);
 
     EXPECT_U64(sink->version, MAREY_SINK_VERSION);
-    sink->op_begin(&op);
+    EXPECT_TRUE(make_op_begin(&op, inputs, 2));
     sink->op_end(9);
-    sink->op_begin(&huge); /* against the contract: lost, and counted */
-    record(1);             /* not wanted by anybody */
+    record(1); /* not wanted by anybody */
+    uint64_t *words = sink->op_open(&op);
+    EXPECT_TRUE(words != NULL);
+    EXPECT_TRUE(sink->text("double", 6) != 0);
+    EXPECT_TRUE(sink->op_open(&op) == NULL); /* what interrupts it is dropped, and counted */
+    sink->op_begin(&op);
+    sink->op_close(words, 0);
+    sink->op_end(9);
     stop(session);
-    EXPECT_U64(stats_of(session).n_records, 2);
-    EXPECT_U64(stats_of(session).n_lost, 1);
+    EXPECT_U64(stats_of(session).n_records, 4);
+    EXPECT_U64(stats_of(session).n_lost, 2);
+    EXPECT_TRUE(sink->op_open(&op) == NULL);
     EXPECT_TRUE(sink->text("float", 5) != 0);
     EXPECT_U64(sink->text("float", 5), sink->text("float", 5));
     marey_session_free(session);
