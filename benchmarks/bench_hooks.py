@@ -61,8 +61,8 @@ floor = load_floor()
 
 
 @contextlib.contextmanager
-def floor_hook(with_inputs: bool) -> Iterator[None]:
-    floor.floor_add(int(with_inputs))
+def floor_hook(with_inputs: bool, with_clock: bool = False) -> Iterator[None]:
+    floor.floor_add(int(with_inputs), int(with_clock))
     try:
         yield
     finally:
@@ -75,9 +75,11 @@ def torch_profiler(**options: Any) -> Any:
 
 HOOKS: dict[str, Callable[[], Any]] = {
     "floor": lambda: floor_hook(False),
+    "floor_clock": lambda: floor_hook(False, True),
     "marey": lambda: marey.profile(),
     "torch": lambda: torch_profiler(),
     "floor_inputs": lambda: floor_hook(True),
+    "floor_inputs_clock": lambda: floor_hook(True, True),
     "marey_shapes": lambda: marey.profile(record_shapes=True),
     "torch_shapes": lambda: torch_profiler(record_shapes=True),
 }
