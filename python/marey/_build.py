@@ -11,6 +11,10 @@ Looked for are the package's own folder, where a distributor may put objects tha
 and the cache: $MAREY_CACHE, else $XDG_CACHE_HOME/marey, else ~/.cache/marey. An object of the
 cache belongs to one C library too, since home folders are shared by unlike machines.
 
+Beside an object of the cache lies its seal, its size and SHA-256: to load a damaged one would
+end the process, so what does not match its seal is compiled again. An object that comes ready
+needs none.
+
 Many ranks may start at once: they compile under a file lock, once, and a file appears under
 its name only when it is whole.
 """
@@ -23,6 +27,7 @@ import fcntl
 import hashlib
 import os
 import re
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -157,14 +162,54 @@ def _lock(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+# ---- seals ---------------------------------------------------------------------------------------
+
+
+def _seal_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _seal(path: Path) -> str:
+    """Such as "153600 9f86d0…": cheap beside loading the object."""
+    data = path.read_bytes()
+    return f"{len(data)} {hashlib.sha256(data).hexdigest()}\n"
+
+
+def _is_whole(path: Path) -> bool:
+    """It is there, and as it was when it was compiled."""
+    try:
+        return _seal(path) == _seal_path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def _sync(path: Path) -> None:
+    """Brought to the disk, so that no crash of the machine leaves a name with half a file.
+    Some file systems know no such thing of a folder."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 # ---- finding and building ------------------------------------------------------------------------
 
 
 def _find(name: str) -> Path | None:
-    for path in (READY_FOLDER / name, _cache_folder() / name):
-        if path.is_file():
-            return path
-    return None
+    ready, cached = READY_FOLDER / name, _cache_folder() / name
+    if ready.is_file() and (_is_whole(ready) or not _seal_path(ready).exists()):
+        return ready
+    return cached if _is_whole(cached) else None
+
+
+def _say(words: str) -> None:
+    """Compiling takes long enough to ask what is going on."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(Exception):
+        print(f"marey: {words}", file=sys.stderr, flush=True)
 
 
 def find() -> Path | None:
@@ -186,18 +231,39 @@ def _load(path: Path, torch: Torch, log: Path) -> None:
         raise compile_error(torch, said, log) from error
 
 
-def _build(torch: Torch, target: Path) -> None:
-    log = target.with_suffix(".log")
+def _check_tools(torch: Torch) -> None:
+    """Raises CollectorError if something is missing to compile with."""
+    torch.include_folders()
+    torch.libraries()
+    find_compiler()
+
+
+def _make_part(target: Path) -> Path:
     descriptor, name = tempfile.mkstemp(".part", target.stem, target.parent)
     os.close(descriptor)
-    part = Path(name)
+    return Path(name)
+
+
+def _build(torch: Torch, target: Path) -> None:
+    log = target.with_suffix(".log")
+    _check_tools(torch)
+    if target.exists() and not _is_whole(target):
+        _say(f"'{target}' is damaged and is compiled again")
+    _say(f"compiling the torch collector for torch {torch.version} (once, about 10 s)")
+    part, seal = _make_part(target), _make_part(target)
     try:
         compile_collector(torch, _sources()[0], include_folder(), part, log)
         part.chmod(0o755)
         _load(part, torch, log)
-        part.replace(target)
+        seal.write_text(_seal(part), encoding="utf-8")
+        # The seal first: alone, or beside another object, it vouches for nothing.
+        for file, name in ((seal, _seal_path(target)), (part, target)):
+            _sync(file)
+            file.replace(name)
+        _sync(target.parent)
     finally:
         part.unlink(missing_ok=True)
+        seal.unlink(missing_ok=True)
 
 
 _building = threading.Lock()
@@ -223,7 +289,7 @@ def _build_alone(force: bool) -> Path:
     try:
         with _lock(target.with_suffix(".lock")):
             # Another process may have done it while this one waited.
-            if force or not target.is_file():
+            if force or not _is_whole(target):
                 _build(torch, target)
     except OSError as error:
         raise _refusal(target.parent, error) from error
@@ -254,15 +320,16 @@ def _status(torch: Torch) -> Status:
     except CollectorError as error:
         return Status(NAME, "refused", error.reason, error.remedy, None)
 
-    log = (_cache_folder() / name).with_suffix(".log")
-    torch.include_folders()
-    torch.libraries()
-    find_compiler()
+    cached = _cache_folder() / name
+    log = cached.with_suffix(".log")
+    _check_tools(torch)
     if log.is_file():
         # The first line is the command.
         said = log.read_text(encoding="utf-8", errors="replace").partition("\n\n")
         raise compile_error(torch, said[2] or said[0], log)
     detail = f"not built yet for torch {torch.version}{_others(name)}"
+    if cached.is_file():
+        detail = f"'{cached}' is damaged and is compiled again when it is needed"
     return Status(NAME, "not built", detail, "run 'marey doctor --build'", None)
 
 

@@ -189,6 +189,73 @@ def test_cache_is_where_the_environment_says(world: World) -> None:
         Path("relative").resolve() / Path(world.ask(where)).name)
 
 
+# ---- an object that was damaged ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros", "text", "empty", "no seal", "another seal"])
+def test_a_damaged_object_is_compiled_again(world: World, damage: str) -> None:
+    path = Path(world.build())
+    whole = path.read_bytes()
+    seal = path.with_name(f"{path.name}.sha256")
+    size, digest = seal.read_text().split()
+    assert (int(size), len(digest)) == (len(whole), 64)
+    if damage == "no seal":
+        seal.unlink()
+    elif damage == "another seal":
+        seal.write_bytes(b"\xff\x00")
+    else:
+        path.write_bytes({"cut": whole[:5000], "zeros": bytes(len(whole)), "text": b"no object",
+                          "empty": b""}[damage])
+    assert world.ask("print_json(_build.find())") is None
+    status = world.status()
+    assert (status["state"], status["path"]) == ("not built", None)
+    assert status["detail"] == f"'{path}' is damaged and is compiled again when it is needed"
+
+    done = world.start(BUILD)
+    out, err = done.communicate(timeout=120)
+    assert json.loads(out) == str(path)
+    assert f"marey: '{path}' is damaged and is compiled again\n" in err
+    assert path.read_bytes()[:4] == b"\x7fELF"
+    assert world.n_compiled == 2 and world.status()["state"] == "ready"
+    assert not leftovers(world)
+
+
+def test_a_ready_object_may_have_a_seal(world: World) -> None:
+    code = f"""
+        from pathlib import Path
+        from marey import _toolchain
+        _build.READY_FOLDER = Path({str(world.root)!r})
+        ready = _build.READY_FOLDER / _build._file_name(_toolchain.find_torch())
+        ready.write_text("ready")
+        found = [_build.find()]
+        _build._seal_path(ready).write_text(_build._seal(ready))
+        found.append(_build.find())
+        ready.write_text("damaged")
+        print_json([*found, _build.find()])
+    """
+    first, second, third = world.ask(code)
+    assert first == second != third is None
+
+
+# ---- what is said ----------------------------------------------------------------------------
+
+
+def test_compiling_says_so_once(world: World) -> None:
+    said = "marey: compiling the torch collector for torch 2.11.0+cpu (once, about 10 s)\n"
+    for expected in (said, ""):
+        assert world.start(BUILD).communicate(timeout=120)[1] == expected
+
+
+def test_nothing_is_said_where_nothing_is_compiled(world: World) -> None:
+    (world.root / "bin/c++").unlink()
+    assert world.start(BUILD).communicate(timeout=120)[1] == ""
+
+
+@pytest.mark.parametrize("stream", ["None", "open('/dev/null', 'w'); sys.stderr.close()"])
+def test_compiling_needs_no_standard_error(world: World, stream: str) -> None:
+    assert Path(world.ask(f"sys.stderr = {stream}\nprint_json(_build.build())")).is_file()
+
+
 # ---- another torch ---------------------------------------------------------------------------
 
 
