@@ -31,15 +31,17 @@ _lock = RLock()
 
 
 class _Loader:
-    """Loads a module as its own loader does, then calls."""
+    """Loads a module as its own loader does, then calls. All else that can be asked of a loader,
+    its own one answers: who only looks for the module sees this one."""
 
     def __init__(self, loader: Any, then: Callable[[], None]) -> None:
         self._loader = loader
         self._then = then
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        module: ModuleType | None = self._loader.create_module(spec)
-        return module
+    def __getattr__(self, name: str) -> Any:
+        if name == "_loader":  # of a copy that is not made yet
+            raise AttributeError(name)
+        return getattr(self._loader, name)
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__spec__ is not None:
@@ -62,9 +64,13 @@ class _Finder:
         if name != self.name:
             return None
         for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(name, path, target)
-            if spec is not None and spec.loader is not None:
-                spec.loader = _Loader(spec.loader, self._heard)
+            # Python passes over a finder of the old kind too, or asks it when this one is done.
+            find_spec = None if finder is self else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find_spec and find_spec(name, path, target)
+            if spec is not None:
+                # A namespace has no loader, and one of the old kind is not to be told from ours.
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = _Loader(spec.loader, self._heard)  # type: ignore[assignment]
                 return spec
         return None
 
