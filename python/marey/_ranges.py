@@ -28,73 +28,79 @@ def decorate(name: str, function: Any) -> Any:
     return functools.update_wrapper(RangedFunction(name, function), function)
 
 
-def _in_stretches(stretch: record_function, body: Any) -> Generator[Any, Any, Any]:
-    """Runs body, which has send, throw and close, each stretch of it in a range."""
-    resume, value = body.send, None
-    while True:
-        try:
-            with stretch:
-                item = resume(value)
-        except StopIteration as stop:
-            return stop.value
-        value = None
-        try:
-            value = yield item
-        except GeneratorExit:
-            with stretch:
-                body.close()
-            raise
-        except BaseException as error:
-            resume, value = body.throw, error
-        else:
-            resume = body.send
+def _in_stretches(name: str, start: Callable[..., Any]) -> Callable[..., Generator[Any, Any, Any]]:
+    """A generator function that runs what start gives, which has send and throw, each stretch
+    of it in a range.
 
+    A close is thrown too, as GeneratorExit, and neither is passed on by `yield from`, which
+    would close the body: a body may take a thrown one, and go on.
+    """
+    stretch = record_function(name)
 
-class _Stretches:
-    """Awaits body, each stretch of it in a range."""
-
-    __slots__ = ("_body", "_stretch")
-
-    def __init__(self, stretch: record_function, body: Any) -> None:
-        self._stretch = stretch
-        self._body = body
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return _in_stretches(self._stretch, self._body)
-
-
-def _ranged_generator(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
     def ranged(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        return (yield from _in_stretches(record_function(name), function(*args, **kwargs)))
+        resume, value = (body := start(*args, **kwargs)).send, None
+        while True:
+            try:
+                with stretch:
+                    item = resume(value)
+            except StopIteration as stop:
+                return stop.value
+            value = None
+            try:
+                value = yield item
+            except BaseException as error:
+                resume, value = body.throw, error
+            else:
+                resume = body.send
 
     return ranged
 
 
+class _Stretches:
+    """Awaits body by way of a function that _in_stretches has made."""
+
+    __slots__ = ("_body", "_run")
+
+    def __init__(self, run: Callable[..., Generator[Any, Any, Any]], body: Any) -> None:
+        self._run = run
+        self._body = body
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._run(self._body)
+
+
+def _itself(body: Any) -> Any:
+    return body
+
+
+def _ranged_generator(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.wraps(function)(_in_stretches(name, function))
+
+
 def _ranged_coroutine(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    run = _in_stretches(name, _itself)
+
     @functools.wraps(function)
     async def ranged(*args: Any, **kwargs: Any) -> Any:
-        return await _Stretches(record_function(name), function(*args, **kwargs))
+        return await _Stretches(run, function(*args, **kwargs))
 
     return ranged
 
 
 def _ranged_async_generator(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    run = _in_stretches(name, _itself)
+
     @functools.wraps(function)
     async def ranged(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        stretch = record_function(name)
         body = function(*args, **kwargs)
         step = body.asend(None)
         while True:
             try:
-                item = await _Stretches(stretch, step)
+                item = await _Stretches(run, step)
             except StopAsyncIteration:
                 return
             try:
                 value = yield item
-            except GeneratorExit:
-                await _Stretches(stretch, body.aclose())
-                raise
             except BaseException as error:
                 step = body.athrow(error)
             else:

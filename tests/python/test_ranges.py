@@ -261,6 +261,82 @@ def test_a_generator_is_closed_in_a_range() -> None:
     assert names(events) == ["g", "g"]
 
 
+def takes_it() -> Iterator[Any]:
+    try:
+        yield 1
+    except GeneratorExit:
+        return 7
+    yield 2
+
+
+def goes_on() -> Iterator[Any]:
+    with contextlib.suppress(GeneratorExit):
+        yield 1
+    yield 2
+
+
+def passes_it() -> Iterator[Any]:
+    yield 1
+
+
+@pytest.mark.parametrize("body", [takes_it, goes_on, passes_it])
+@pytest.mark.parametrize("end", ["throw", "close"])
+def test_a_generator_ends_as_it_would_without(body: Callable[[], Any], end: str) -> None:
+    """Closed, and thrown a GeneratorExit, which is no close."""
+
+    def came_to(function: Callable[[], Any]) -> Any:
+        running = function()
+        next(running)
+        try:
+            return running.close() if end == "close" else running.throw(GeneratorExit)
+        except BaseException as error:
+            return repr(error)
+
+    with recorded() as events:
+        assert came_to(record_function("g")(body)) == came_to(body)
+    assert {(event.name, event.is_open) for event in events} == {("g", False)}
+
+
+async def takes_it_async() -> AsyncIterator[Any]:
+    try:
+        yield 1
+    except GeneratorExit:
+        return
+    yield 2
+
+
+async def goes_on_async() -> AsyncIterator[Any]:
+    with contextlib.suppress(GeneratorExit):
+        yield 1
+    await asyncio.sleep(0)
+    yield 2
+
+
+async def passes_it_async() -> AsyncIterator[Any]:
+    try:
+        yield 1
+    finally:
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("body", [takes_it_async, goes_on_async, passes_it_async])
+@pytest.mark.parametrize("end", ["athrow", "aclose"])
+def test_an_asynchronous_generator_ends_as_it_would_without(
+    body: Callable[[], Any], end: str
+) -> None:
+    async def came_to(function: Callable[[], Any]) -> Any:
+        running = function()
+        await running.__anext__()
+        try:
+            return await (running.aclose() if end == "aclose" else running.athrow(GeneratorExit))
+        except BaseException as error:
+            return repr(error)
+
+    with recorded() as events:
+        assert asyncio.run(came_to(record_function("g")(body))) == asyncio.run(came_to(body))
+    assert {(event.name, event.is_open) for event in events} == {("g", False)}
+
+
 def test_coroutines_do_not_overlap() -> None:
     @record_function("task")
     async def task(n: int) -> int:
