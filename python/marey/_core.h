@@ -170,6 +170,9 @@ PyObject *core_begin_guard(PyObject *module, PyObject *args);
 PyObject *core_end_guard(PyObject *module, PyObject *unused);
 PyObject *core_leave_guard(PyObject *module, PyObject *unused);
 
+/* False, with a RecursionError, if the C stack of the thread is all but full. */
+bool core_stack_has_room(void);
+
 /* Deallocation of an object without references but its type. */
 void core_free_object(PyObject *self);
 

@@ -428,6 +428,8 @@ static PyObject *ranged_vectorcall(PyObject *self, PyObject *const *args, size_t
 {
     const struct core_ranged *ranged = ranged_of(self);
 
+    if (!core_stack_has_room())
+        return NULL;
     begin(&ranged->range);
     PyObject *result = PyObject_Vectorcall(ranged->function, args, n_args, keywords);
     end(&ranged->range);
@@ -481,12 +483,15 @@ static int ranged_clear(PyObject *self)
 static void ranged_free(PyObject *self)
 {
     PyObject_GC_UnTrack(self);
+    /* A function that was decorated many times over is freed without as deep a stack. */
+    Py_TRASHCAN_BEGIN(self, ranged_free);
     if (ranged_of(self)->weak_references != NULL)
         PyObject_ClearWeakRefs(self);
     Py_CLEAR(ranged_of(self)->function);
     Py_CLEAR(ranged_of(self)->members);
     Py_CLEAR(ranged_of(self)->range.name);
     core_free_object(self);
+    Py_TRASHCAN_END;
 }
 
 /* In a class it binds as a function does. */

@@ -8,6 +8,7 @@ import copy
 import gc
 import inspect
 import pickle
+import subprocess
 import sys
 import threading
 import weakref
@@ -178,6 +179,52 @@ def test_recursion_nests() -> None:
     with recorded() as events:
         assert factorial(3) == 6
     assert nesting(events) == [("f", None), ("f", "f"), ("f", "f"), ("f", "f")]
+
+
+DEEP = """
+import sys, threading, marey
+sys.setrecursionlimit(10**9)
+@marey.record_function("f")
+def f(n): return 0 if n == 0 else 1 + f(n - 1)
+def try_it():
+    assert f(100) == 100
+    try:
+        f(10**8)
+    except RecursionError as error:
+        print(error)
+    assert f(100) == 100
+"""
+
+
+@pytest.mark.parametrize("thread", ["", "threading.stack_size(256 << 10)", "threading.stack_size(64 << 20)"])
+def test_recursion_ends_before_the_stack_does(thread: str) -> None:
+    code = DEEP + (f"""
+{thread}
+thread = threading.Thread(target=try_it)
+thread.start(); thread.join()
+""" if thread else "try_it()")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("maximum recursion depth exceeded")
+
+
+def test_what_is_decorated_many_times_over_can_be_called_and_freed() -> None:
+    code = """
+import marey
+chain = lambda: 7
+for _ in range(300_000):
+    chain = marey._core.RangedFunction("x", chain)
+try:
+    chain()
+except RecursionError:
+    print("refused")
+del chain
+print("freed")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                          check=False)
+    assert (done.returncode, done.stdout) == (0, "refused\nfreed\n")
 
 
 def test_methods_bind() -> None:
