@@ -96,9 +96,14 @@ def _when_loaded(name: str, then: Callable[[], None]) -> None:
 
 
 def _warn(message: str) -> None:
+    """Where a warning is an error it is only printed: the import it is about must not fail."""
     import warnings
 
-    warnings.warn(message, stacklevel=3)
+    try:
+        warnings.warn(message, stacklevel=3)
+    except Warning:
+        if sys.stderr is not None:
+            print(f"marey: {message}", file=sys.stderr)
 
 
 # ---- the collector -------------------------------------------------------------------------------------
@@ -211,7 +216,10 @@ def _find_holders() -> None:
     if n_modules < _Ranges.n_seen:
         _Ranges.holders, _Ranges.n_seen = [], 0
     for module in list(sys.modules.values())[_Ranges.n_seen :]:
-        members = getattr(module, "__dict__", None)
+        try:
+            members = getattr(module, "__dict__", None)
+        except Exception:  # noqa: BLE001 - a program may put anything there
+            continue
         if isinstance(members, dict) and "_RecordFunctionFast" in members:
             _Ranges.holders.append(members)
     _Ranges.n_seen = n_modules

@@ -88,13 +88,18 @@ class _Cycle:
 
     def __init__(self, options: dict[str, int], with_torch: bool) -> None:
         self.pid = os.getpid()
-        self._with_torch = with_torch
+        self._has_ranges = False
         self._is_running = False
+        self.rank = find_rank()
         self.session = _core.Session(**options)
         self._is_running = True
-        self.rank = find_rank()
         if with_torch:
-            _live_torch.begin_ranges()
+            self._has_ranges = True
+            try:
+                _live_torch.begin_ranges()
+            except BaseException:
+                self.stop()
+                raise
 
     @property
     def is_ours(self) -> bool:
@@ -105,9 +110,11 @@ class _Cycle:
         if not self._is_running or not self.is_ours:
             return
         self._is_running = False
-        self.session.stop()
-        if self._with_torch:
-            _live_torch.end_ranges()
+        try:
+            self.session.stop()
+        finally:
+            if self._has_ranges:
+                _live_torch.end_ranges()
         # What torch.distributed says at the end counts, if it still says anything.
         now = find_rank()
         self.rank = now if now.rank is not None else self.rank
@@ -192,7 +199,7 @@ class ProfileEvents(Events):
 
 # What is done from one action to the next, in this order; None is the end.
 #   W warm up    C cancel the warm-up    S start recording    E end it    R hand it over
-#   ! say that the schedule is wrong
+#   ! say that the schedule is wrong; last, since a warning may be an error here
 _N, _U, _R, _S = ProfilerAction
 _TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], str] = {
     (_N, _N): "",
@@ -200,13 +207,13 @@ _TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], str] = {
     (_N, _R): "S",
     (_N, _S): "S",
     (_N, None): "",
-    (_U, _N): "!C",
+    (_U, _N): "C!",
     (_U, _U): "",
     (_U, _R): "SC",
     (_U, _S): "SC",
     (_U, None): "C",
-    (_R, _N): "!E",
-    (_R, _U): "!EW",
+    (_R, _N): "E!",
+    (_R, _U): "EW!",
     (_R, _R): "",
     (_R, _S): "",
     (_R, None): "ER",
@@ -401,9 +408,9 @@ class profile:
     def _end_cycle(self) -> None:
         cycle, self._recording = self._recording, None
         if cycle is not None:
-            cycle.stop()
             self._finished = cycle
             self._is_undelivered = True
+            cycle.stop()
 
     def _is_of_parent(self) -> bool:
         cycle = self._recording or self._warming

@@ -66,6 +66,6 @@ def find_rank() -> Rank:
         try:
             if distributed.is_available() and distributed.is_initialized():
                 return _of_torch(distributed)
-        except (AttributeError, RuntimeError, ValueError):
-            pass  # half imported, or torn down in this moment
+        except Exception:
+            pass  # half imported, torn down in this moment, or a warning that is an error
     return _of_environment()

@@ -92,3 +92,26 @@ def test_a_folder_without_a_package_is_found_as_ever(waiting: Waiting) -> None:
     importlib.invalidate_caches()
     assert importlib.import_module(NAME).__file__ is None
     assert waiting.n_heard == 0
+
+
+@pytest.mark.parametrize("action", ["default", "error"])
+def test_what_fails_after_the_import_does_not_fail_it(
+    tmp_path: Path, action: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OSError("no room")
+
+    module = f"{NAME}_{action}"
+    (tmp_path / f"{module}.py").write_text("value = 7\n")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        _live_torch._when_loaded(module, fail)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter(action)
+            assert importlib.import_module(module).value == 7
+    finally:
+        sys.path.remove(str(tmp_path))
+        sys.modules.pop(module, None)
+    words = f"cannot adapt to {module}: no room"
+    assert [str(warning.message) for warning in said] == ([words] if action == "default" else [])
+    assert (f"marey: {words}" in capsys.readouterr().err) == (action == "error")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import subprocess
@@ -273,6 +274,41 @@ def test_a_wrong_schedule_is_told(actions: list[Action], warning: str, n_deliver
         run(prof, len(actions))
     assert len(delivered) == n_delivered
     assert not marey.is_recording()
+
+
+@pytest.mark.parametrize("former", Action)
+@pytest.mark.parametrize("action", Action)
+def test_a_warning_that_is_an_error_leaves_nothing_half_done(former: Action, action: Action) -> None:
+    """The transition is made, and a second one from there on."""
+    prof = marey.profile(schedule=lambda step: former if step == 0 else action)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prof.start()
+        work("first")
+        is_wrong = "!" in _profile._TRANSITIONS[former, action]
+        with pytest.raises(UserWarning, match="Incorrect") if is_wrong else contextlib.nullcontext():
+            prof.step()
+        assert marey.is_recording() == (action is not Action.NONE)
+        work("second")
+        prof.stop()
+    assert not marey.is_recording()
+    recording = (Action.RECORD, Action.RECORD_AND_SAVE)
+    if action in recording:
+        assert "second" in names(prof)
+    elif former in recording:
+        assert "first" in names(prof)
+
+
+def test_a_warning_of_torch_that_is_an_error_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Distributed:
+        @staticmethod
+        def is_available() -> bool:
+            raise FutureWarning("soon to be gone")
+
+    monkeypatch.setitem(sys.modules, "torch.distributed", Distributed)
+    with marey.profile() as prof:
+        work()
+    assert names(prof) == ["work"]
 
 
 def test_a_schedule_must_give_actions() -> None:
