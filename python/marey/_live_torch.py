@@ -81,7 +81,7 @@ class _Finder:
         try:
             self._then()
         except Exception as error:
-            _warn(f"cannot adapt to {self.name}: {error}")
+            warn(f"cannot adapt to {self.name}: {error}")
 
 
 def _when_loaded(name: str, then: Callable[[], None]) -> None:
@@ -95,12 +95,12 @@ def _when_loaded(name: str, then: Callable[[], None]) -> None:
             sys.meta_path.insert(0, _Finder(name, then))  # type: ignore[arg-type]
 
 
-def _warn(message: str) -> None:
-    """Where a warning is an error it is only printed: the import it is about must not fail."""
+def warn(message: str, stacklevel: int = 3) -> None:
+    """Where a warning is an error it is only printed: what it is about must not fail."""
     import warnings
 
     try:
-        warnings.warn(message, stacklevel=3)
+        warnings.warn(message, stacklevel=stacklevel)
     except Warning:
         if sys.stderr is not None:
             print(f"marey: {message}", file=sys.stderr)
@@ -162,7 +162,7 @@ def _attach_if_wished() -> None:
     try:
         attach()
     except Exception as error:
-        _warn(f"operators of torch are not recorded: {error}")
+        warn(f"operators of torch are not recorded: {error}")
     _arrange_ranges()
 
 

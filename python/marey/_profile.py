@@ -23,6 +23,17 @@ from marey._trace import Path, Trace
 
 CLOCKS = {"wall": 0, "wall+cpu": _core.WANT_CPU}
 
+JSON_DEPTH = 256
+"""Of what the library reads."""
+
+MEMBERS_OF_THE_FILE = (
+    "baseTimeNanoseconds",
+    "deviceProperties",
+    "displayTimeUnit",
+    "schemaVersion",
+    "traceEvents",
+)
+
 NOT_BUILT = {
     "profile_memory": "memory cannot be recorded yet, leave out profile_memory",
     "with_stack": "stacks cannot be recorded yet, leave out with_stack",
@@ -120,12 +131,22 @@ class _Cycle:
         self.rank = now if now.rank is not None else self.rank
 
     def trace(self, metadata: dict[str, str]) -> Trace:
+        """What the library does not take of the metadata is told, and left out: what was recorded
+        is worth more."""
         rank: Rank = self.rank
         if rank.json is not None:
             self.session.add_meta("distributedInfo", rank.json)
+        refused = []
         for key, json_text in metadata.items():
-            self.session.add_meta(key, json_text)
-        return Trace(self.session.trace(rank.rank, rank.world_size))
+            try:
+                self.session.add_meta(key, json_text)
+            except ValueError as error:
+                refused.append((key, error))
+        trace = Trace(self.session.trace(rank.rank, rank.world_size))
+        for key, error in refused:
+            del metadata[key]
+            _live_torch.warn(f"the trace has no metadata {key!r}: {error}", stacklevel=4)
+        return trace
 
     def __del__(self) -> None:
         # At the end of the interpreter there may be nothing left to stop with.
@@ -482,14 +503,23 @@ class profile:
 
     def add_metadata(self, key: str, value: str) -> None:
         """A text in the head of this cycle's trace and of those to come."""
+        _check_text(key, str(value))
         self.add_metadata_json(key, json.dumps(str(value)))
 
     def add_metadata_json(self, key: str, value: str) -> None:
         """The same, of a value that is JSON already."""
+        if key in MEMBERS_OF_THE_FILE:
+            raise ValueError(f"the file has a member '{key}' of its own, choose another key")
+        for text in (key, value):
+            _check_text(key, text)
         try:
-            json.loads(value, parse_constant=_refuse_constant)
+            parsed = json.loads(value, parse_constant=_refuse_constant)
         except ValueError as error:
             raise ValueError(f"metadata '{key}' is not JSON: {error}") from None
+        except RecursionError:
+            raise _too_deep(key) from None
+        if _depth(parsed) > JSON_DEPTH:
+            raise _too_deep(key)
         self._metadata[key] = value
         self._trace = None
 
@@ -500,3 +530,30 @@ class profile:
 
 def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is no JSON")
+
+
+def _check_text(key: str, text: str) -> None:
+    """A str may hold halves of a surrogate pair, which a file cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        place = f"{error.object[error.start]!r} at {error.start}"
+        raise ValueError(f"metadata {key!r} is no text: {place} is half a surrogate pair") from None
+
+
+def _depth(value: Any) -> int:
+    """How many lists and objects lie in each other."""
+    depth = 0
+    level = [value]
+    while level := [item for item in level if isinstance(item, (list, dict))]:
+        depth += 1
+        level = [
+            inner
+            for item in level
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth
+
+
+def _too_deep(key: str) -> ValueError:
+    return ValueError(f"metadata '{key}' is nested deeper than {JSON_DEPTH} levels")

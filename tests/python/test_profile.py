@@ -468,6 +468,48 @@ def test_metadata_is_in_the_head() -> None:
             prof.add_metadata_json("k", text)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("k", "[" * 257 + "]" * 257, "metadata 'k' is nested deeper than 256 levels"),
+        ("k", '{"a":' * 600 + "1" + "}" * 600, "is nested deeper than 256 levels"),
+        ("k", "[" * 100_000 + "]" * 100_000, "is nested deeper than 256 levels"),
+        ("k", '"\ud800"', "metadata 'k' is no text: '\\\\ud800' at 1 is half a surrogate pair"),
+        ("a\udfff", "1", r"metadata 'a\\udfff' is no text"),
+        ("traceEvents", "[]", "a member 'traceEvents' of its own, choose another key"),
+        ("baseTimeNanoseconds", "1", "choose another key"),
+    ],
+)
+def test_metadata_that_no_file_can_hold_is_refused(key: str, value: str, words: str) -> None:
+    prof = marey.profile()
+    with prof:
+        work()
+        with pytest.raises(ValueError, match=words):
+            prof.add_metadata_json(key, value)
+    assert names(prof) == ["work"]
+
+
+def test_metadata_may_be_as_deep_as_it_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with marey.profile() as prof:
+        prof.add_metadata_json("deep", "[" * 256 + "]" * 256)
+    prof.export_chrome_trace(path)
+    assert "deep" in marey.load(path).metadata
+    with pytest.raises(ValueError, match="half a surrogate pair"):
+        prof.add_metadata("k", "a\ud800")
+
+
+def test_metadata_that_the_library_refuses_costs_no_results() -> None:
+    """It may be stricter than we are."""
+    with marey.profile() as prof:
+        work()
+    prof.add_metadata("kept", "x")
+    prof._metadata["refused"] = "no JSON"
+    with pytest.warns(UserWarning, match="the trace has no metadata 'refused': "):
+        assert prof.trace.metadata["kept"] == "x"
+    assert names(prof) == ["work"]
+
+
 def test_the_rank_is_in_the_trace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RANK", "3")
     monkeypatch.setenv("WORLD_SIZE", "8")
