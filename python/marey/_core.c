@@ -24,7 +24,8 @@ static const struct {
      "The bytes are not what they claim to be."},
     {MAREY_LIMIT, "marey.LimitError", NULL, "Larger than a cap; the message says which."},
     {MAREY_INVALID, NULL, &PyExc_ValueError, NULL},
-    {MAREY_UNSUPPORTED, "marey.UnsupportedError", NULL, "This build or object cannot do it."},
+    {MAREY_UNSUPPORTED, "marey.UnsupportedError", &PyExc_NotImplementedError,
+     "This build or object cannot do it."},
     {MAREY_CHANGED, "marey.ChangedError", NULL,
      "The file behind a trace is no longer the one that was loaded."},
 };

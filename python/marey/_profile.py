@@ -38,7 +38,17 @@ NOT_BUILT = {
     "profile_memory": "memory cannot be recorded yet, leave out profile_memory",
     "with_stack": "stacks cannot be recorded yet, leave out with_stack",
     "with_flops": "FLOPs cannot be counted yet, leave out with_flops",
+    "with_modules": "modules cannot be recorded yet, leave out with_modules",
+    "experimental_config": "torch's experiments cannot be taken yet, leave out experimental_config",
+    "execution_trace_observer": "execution traces cannot be recorded yet, leave out"
+    " execution_trace_observer",
+    "acc_events": "events of several cycles cannot be gathered yet, leave out acc_events",
+    "use_cuda": "CUDA cannot be recorded yet, leave out use_cuda",
+    "custom_trace_id_callback": "traces have no ids yet, leave out custom_trace_id_callback",
+    "post_processing_timeout_s": "the end of a cycle cannot be bounded yet, leave out"
+    " post_processing_timeout_s",
 }
+"""Arguments of torch.profiler.profile: None, False and 0 are taken, since they ask for nothing."""
 
 
 class SessionStats(NamedTuple):
@@ -258,7 +268,8 @@ class profile:
     a step, see marey.schedule; step() ends a step. on_trace_ready: called with this object
     when a cycle has ended. record_shapes: shapes and types of operators' inputs. clock:
     "wall", or "wall+cpu" for the thread's CPU time beside it. pool_bytes: the bound of the
-    recorder's memory, None is the smaller of 1 GiB and an eighth of the machine's.
+    recorder's memory, None is the smaller of 1 GiB and an eighth of the machine's. The other
+    arguments are torch's, and none of them can be had yet.
 
     What is asked for and cannot be had is an error, when the object is made.
     """
@@ -273,16 +284,20 @@ class profile:
         profile_memory: bool = False,
         with_stack: bool = False,
         with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
         clock: Literal["wall", "wall+cpu"] = "wall",
         pool_bytes: int | None = None,
     ) -> None:
-        for name, is_asked in (
-            ("profile_memory", profile_memory),
-            ("with_stack", with_stack),
-            ("with_flops", with_flops),
-        ):
-            if is_asked:
-                raise _core.UnsupportedError(NOT_BUILT[name])
+        given = locals()
+        for name, words in NOT_BUILT.items():
+            if given[name]:
+                raise _core.UnsupportedError(words)
         if clock not in CLOCKS:
             raise ValueError(f"no clock '{clock}': it is one of 'wall', 'wall+cpu'")
         if pool_bytes is not None and pool_bytes <= 0:

@@ -3,6 +3,7 @@ nested alike, with the same inputs, annotations and sequence numbers."""
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -173,3 +174,13 @@ def test_threads_of_python_are_recorded_too() -> None:
 
     assert recorded(ours) == recorded(torchs)
     assert len(threads_of(ours)) == 2
+
+
+def test_all_arguments_of_torch_are_known() -> None:
+    """With torch's own defaults, so that who takes torch's profiler's place is told in words."""
+    torchs = inspect.signature(torch.profiler.profile).parameters
+    ours = inspect.signature(marey.profile).parameters
+    assert set(torchs) <= set(ours)
+    assert {name: ours[name].default for name in torchs} == {
+        name: parameter.default for name, parameter in torchs.items()
+    }

@@ -370,10 +370,22 @@ def test_schedule_checks_its_numbers() -> None:
 # ---- what cannot be had ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["profile_memory", "with_stack", "with_flops"])
+@pytest.mark.parametrize("name", _profile.NOT_BUILT)
 def test_what_is_not_built_is_an_error(name: str) -> None:
-    with pytest.raises(marey.UnsupportedError, match=f"yet, leave out {name}"):
+    for value in (True, 1, "x", object()):
+        with pytest.raises(marey.UnsupportedError, match=f"yet, leave out {name}$"):
+            marey.profile(**{name: value})  # type: ignore[arg-type]
+    with pytest.raises(NotImplementedError):
         marey.profile(**{name: True})  # type: ignore[arg-type]
+
+
+def test_torchs_arguments_that_ask_for_nothing_are_taken() -> None:
+    for nothing in (None, False, 0):
+        with marey.profile(**dict.fromkeys(_profile.NOT_BUILT, nothing)) as prof:  # type: ignore[arg-type]
+            work()
+        assert names(prof) == ["work"]
+    with pytest.raises(TypeError, match="no_such_argument"):
+        marey.profile(no_such_argument=None)  # type: ignore[call-arg]
 
 
 def test_cuda_is_not_to_be_had() -> None:
