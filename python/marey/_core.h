@@ -167,6 +167,7 @@ bool core_record_constants(PyObject *module);
 struct marey_session *core_session_of(PyObject *self);
 
 PyObject *core_begin_guard(PyObject *module, PyObject *args);
+PyObject *core_arm_guard(PyObject *module, PyObject *unused);
 PyObject *core_end_guard(PyObject *module, PyObject *unused);
 PyObject *core_leave_guard(PyObject *module, PyObject *unused);
 

@@ -16,6 +16,10 @@ import sys
 from marey import _core, _live_torch
 from marey._rank import Rank, find_rank
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_site")
 
 WORKER_POOL_BYTES = 256 << 20
@@ -197,11 +201,17 @@ class _Process:
             self.session.add_meta("distributedInfo", rank.json)
         return self.session.trace(rank.rank, rank.world_size)
 
+    def header(self, rank: Rank) -> str | None:
+        """Of the table; None where there is none."""
+        if "table" not in self.options.flags or rank.rank not in (None, 0):
+            return None
+        return self.name if rank.rank is None else f"{self.name}, rank {rank.rank}"
+
     def _table(self, trace: _core.Trace, rank: Rank) -> list[str]:
         options = self.options
-        if "table" not in options.flags or rank.rank not in (None, 0):
+        header = self.header(rank)
+        if header is None:
             return []
-        header = self.name if rank.rank is None else f"{self.name}, rank {rank.rank}"
         averages = trace.averages(percentiles=True)
         table = averages.table(sort=options.sort, limit=options.limit or 0, header=header)
         return [table.rstrip("\n")]
@@ -238,6 +248,22 @@ def _shown(path: str) -> str:
 _process: _Process | None = None
 
 
+def _watch_the_default() -> None:
+    """A program that handles SIGTERM for a while, as asyncio does, sets the default again, and
+    so takes the handler of the guard away. `signal.signal` calls `_signal.signal`."""
+    import _signal
+
+    set_handler = _signal.signal
+
+    def signal(number: int, handler: Any, /) -> Any:
+        former = set_handler(number, handler)
+        if number == _signal.SIGTERM and handler == _signal.SIG_DFL:
+            _core.arm_guard()
+        return former
+
+    _signal.signal = signal
+
+
 def _begin(options: Options, words: list[str]) -> None:
     global _process
     _process = process = _Process(options, words)
@@ -251,7 +277,11 @@ def _begin(options: Options, words: list[str]) -> None:
         "force" in options.flags,
         -1 if rank.rank is None else rank.rank,
         rank.world_size or -1,
+        process.header(rank),
+        options.sort,
+        options.limit or 0,
     )
+    _watch_the_default()
     process.wish = _live_torch.Wish()
     _live_torch.begin_ranges()
     if process.is_main and options.script is None:

@@ -4,8 +4,9 @@
  * A handler of Python runs when the main thread comes back to the interpreter, which a
  * process that hangs in C never does; it would outlive the SIGTERM that is to end it. So the
  * handler is one of C that wakes a thread of its own, and that thread writes the trace without
- * the GIL and then lets the signal do what it would have done. Python still sees the default
- * disposition, and a program that sets its own takes the place of this one.
+ * the GIL, prints the table, and then lets the signal do what it would have done. Python still
+ * sees the default disposition. A program that sets its own takes the place of this one; that
+ * it sets the default again is told by arm_guard, since nobody else sees it.
  *
  * Program and thread may both come to the end; the first takes the session, the other waits.
  */
@@ -19,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "marey/aggregate.h"
+#include "marey/export.h"
 #include "marey/intake.h"
 
 enum guard_state {
@@ -42,6 +45,9 @@ static struct {
     bool overwrite;
     long long rank; /* negative: not known */
     long long world_size;
+    char *header; /* of the table; NULL: no table */
+    char *sort;
+    long long limit;
 } guard = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .changed = PTHREAD_COND_INITIALIZER,
@@ -66,13 +72,39 @@ static void on_signal(int number)
     errno = error;
 }
 
+static void print(const char *text, size_t len)
+{
+    for (ssize_t n = 0; len > 0; text += n, len -= (size_t)n) {
+        n = write(STDERR_FILENO, text, len);
+        if (n < 0 && errno == EINTR)
+            n = 0;
+        if (n < 0)
+            return; /* nobody is there to be told */
+    }
+}
+
 static void say(const char *what, const char *text, const char *end)
 {
     char line[MAREY_ERROR_MESSAGE_BYTES + 64];
 
     (void)snprintf(line, sizeof line, "marey: terminated, %s%s%s\n", what, text, end);
-    if (write(STDERR_FILENO, line, strlen(line)) < 0)
-        return; /* nobody is there to be told */
+    print(line, strlen(line));
+}
+
+/* The one that the program prints at its end. */
+static void print_table(struct marey_trace *trace)
+{
+    const struct marey_averages_options options = {.size = sizeof options, .percentiles = true};
+    const struct marey_table_options layout = {
+        .size = sizeof layout, .sort = guard.sort, .limit = guard.limit, .header = guard.header};
+    struct marey_averages *averages = NULL;
+    struct marey_text text = {0};
+
+    if (guard.header != NULL && marey_averages_new(trace, &options, &averages, NULL) == MAREY_OK &&
+        marey_table_text(averages, &layout, &text, NULL) == MAREY_OK)
+        print(text.ptr, text.len);
+    marey_text_release(&text);
+    marey_averages_free(averages);
 }
 
 static void write_trace(void)
@@ -96,10 +128,12 @@ static void write_trace(void)
     if (stats.n_records == 0)
         return;
     if (marey_session_trace(guard.session, &intake, &trace, &err) == MAREY_OK &&
-        marey_export_chrome(trace, path, &options, &err) == MAREY_OK)
+        marey_export_chrome(trace, path, &options, &err) == MAREY_OK) {
+        print_table(trace); /* after the trace, for whoever sends SIGTERM does not wait long */
         say("wrote '", path, "'");
-    else
+    } else {
         say("and no trace is written: ", err.message, "");
+    }
     marey_trace_free(trace);
 }
 
@@ -151,27 +185,35 @@ static int set_handler(void)
     return sigaction(SIGTERM, &ours, NULL) != 0 ? errno : 0;
 }
 
-/* begin_guard(session, path, other_path, overwrite, rank, world_size): from now on a SIGTERM writes
- * the trace of the session. */
+/* NULL stays NULL. */
+static bool copy(char **to, const char *text)
+{
+    *to = text == NULL ? NULL : strdup(text);
+    return text == NULL || *to != NULL;
+}
+
+/* begin_guard(session, path, other_path, overwrite, rank, world_size, header, sort, limit): from
+ * now on a SIGTERM writes the trace of the session, and prints a table if it has a header. */
 PyObject *core_begin_guard(PyObject *module, PyObject *args)
 {
     const struct core_state *state = PyModule_GetState(module);
     PyObject *session = NULL;
     const char *path = NULL;
     const char *other_path = NULL;
+    const char *header = NULL;
+    const char *sort = NULL;
     int overwrite = 0;
 
-    if (!PyArg_ParseTuple(args, "O!yypLL", state->session_type, &session, &path, &other_path,
-                          &overwrite, &guard.rank, &guard.world_size))
+    if (!PyArg_ParseTuple(args, "O!yypLLzzL", state->session_type, &session, &path, &other_path,
+                          &overwrite, &guard.rank, &guard.world_size, &header, &sort, &guard.limit))
         return NULL;
     if (guard.state != GUARD_ABSENT) {
         PyErr_SetString(PyExc_RuntimeError, "this process is guarded already");
         return NULL;
     }
-    guard.path = strdup(path);
-    guard.other_path = strdup(other_path);
     guard.overwrite = overwrite != 0;
-    if (guard.path == NULL || guard.other_path == NULL)
+    if (!copy(&guard.path, path) || !copy(&guard.other_path, other_path) ||
+        !copy(&guard.header, header) || !copy(&guard.sort, sort))
         return PyErr_NoMemory();
     guard.holder = Py_NewRef(session);
     guard.session = core_session_of(session);
@@ -184,6 +226,16 @@ PyObject *core_begin_guard(PyObject *module, PyObject *args)
         errno = error;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
+    Py_RETURN_NONE;
+}
+
+/* arm_guard(): the program has set the default disposition. */
+PyObject *core_arm_guard(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (guard.pid == getpid())
+        (void)set_handler();
     Py_RETURN_NONE;
 }
 

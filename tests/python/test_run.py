@@ -101,6 +101,18 @@ def test_a_script_is_recorded(run: Runner) -> None:
          "os.kill(os.getpid(), signal.SIGTERM); time.sleep(10)", 9),
         ("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
          "os.kill(os.getpid(), signal.SIGTERM); sys.exit(8)", 8),
+        ("former = signal.signal(signal.SIGTERM, print)\n"
+         "assert signal.signal(signal.SIGTERM, former) is print\n"
+         "os.kill(os.getpid(), signal.SIGTERM); time.sleep(10)", -signal.SIGTERM),
+        ("def again(*_):\n"
+         "    signal.signal(signal.SIGTERM, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGTERM)\n"
+         "signal.signal(signal.SIGTERM, again)\n"
+         "os.kill(os.getpid(), signal.SIGTERM); time.sleep(10)", -signal.SIGTERM),
+        ("import asyncio\n"
+         "async def main():\n"
+         "    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print)\n"
+         "asyncio.run(main())\n"
+         "os.kill(os.getpid(), signal.SIGTERM); time.sleep(10)", -signal.SIGTERM),
         ("import threading; threading.Thread(target=lambda: time.sleep(0.1)).start()", 0),
         ("import atexit; atexit.register(marey.mark, 'late')", 0),
         ("os.close(2)", 0),
@@ -123,8 +135,36 @@ def test_what_ends_at_once_leaves_no_trace(run: Runner) -> None:
 
 
 def test_python_sees_the_usual_signals(run: Runner) -> None:
-    done = run.script(MARKED + "print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)")
-    assert done.stdout == "True\n"
+    code = """
+print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+print(signal.signal(signal.SIGTERM, signal.SIG_DFL) is signal.SIG_DFL)
+print(signal.signal(signal.SIGTERM, print) is signal.SIG_DFL, signal.signal(15, signal.SIG_IGN) is print)
+print(signal.signal(signal.SIGTERM, signal.SIG_DFL) is signal.SIG_IGN)
+try:
+    signal.signal(1000, signal.SIG_DFL)
+except ValueError as error:
+    print(error)
+"""
+    done = run.script(MARKED + code)
+    assert done.stdout == "True\nTrue\nTrue True\nTrue\nsignal number out of range\n"
+    assert run.plain(sys.executable, "script.py").stdout == done.stdout
+
+
+@pytest.mark.parametrize("end", ["", "os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)"])
+def test_a_terminated_program_has_the_same_table(run: Runner, end: str) -> None:
+    """But for the times in it."""
+    code = "import marey, os, signal, time\nmarey.mark('m')\n" + "".join(
+        f"with marey.record_function('r{i}'): pass\n" for i in range(5))  # fmt: skip
+    options = ("--sort=name", "-n2")
+    done = run.script(code + end, options=options)
+    table, _, place = done.stderr.rstrip("\n").rpartition("\n")
+    assert place.startswith("marey: terminated, wrote '" if end else "marey: wrote '")
+    assert run.traces() == ["marey-script-PID.json.gz"]
+    lines = table.splitlines()
+    assert "script" in lines
+    assert [line.split()[0] for line in lines if re.match(r"\s*r\d ", line)] == ["r0", "r1"]
+    assert "terminated" not in table
+    assert "r0" not in run.script(code + end, options=("--no-table",)).stderr
 
 
 def test_a_program_that_hangs_in_c_is_terminated(run: Runner) -> None:
