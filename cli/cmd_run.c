@@ -108,8 +108,7 @@ static bool tell_options(const struct run_settings *run)
     return is_told;
 }
 
-/* ---- what the interpreter is asked --------------------------------------------------------------
- */
+/* ---- what the interpreter is asked --------------------------------------------------------- */
 
 /* Writes "ready" and the folder, "absent" and why, or "refused" and why: two lines, to a
  * descriptor of its own, since the program's sitecustomize may print. */
@@ -202,17 +201,12 @@ static bool put_folder_first(const char *folder)
     return is_set;
 }
 
-/* ---- the program
- * ----------------------------------------------------------------------------------- */
+/* ---- the program --------------------------------------------------------------------------- */
 
-/* `-m module` and a script that cannot be executed are run by Python. */
+/* `-m module`, and a script, are run by Python. */
 static bool wants_python(const char *word)
 {
-    const size_t len = strlen(word);
-    const bool is_script = len > 3 && strcmp(word + len - 3, ".py") == 0;
-
-    return strcmp(word, "-m") == 0 ||
-           (is_script && access(word, F_OK) == 0 && access(word, X_OK) != 0);
+    return strcmp(word, "-m") == 0 || program_needs_python(word);
 }
 
 static char **complete_words(size_t n_words, char **words, char *python)
@@ -276,6 +270,10 @@ static enum cli_exit run_run(const void *settings, size_t n_operands, char **ope
         usage_error(&command_run, "'--limit 0' shows nothing, use --no-table, or -1 for all rows");
         return CLI_USAGE;
     }
+    if (n_operands == 1 && strcmp(operands[0], "-m") == 0) {
+        usage_error(&command_run, "no module behind '-m', write 'marey run -m MODULE [ARG...]'");
+        return CLI_USAGE;
+    }
     if (!output_can_be_written(run))
         return CLI_FAILED;
     char **words = complete_words(n_operands, operands, python);
@@ -335,24 +333,26 @@ const struct command command_run = {
         "the ranges that the program marks. At the end a table and the place of the trace are "
         "printed on standard error; what the program itself prints stays as it is, and so does "
         "its exit status.\n\n"
-        "PROGRAM is a Python with its words, a console script such as torchrun, a script, or -m "
-        "and a module. The program need not know of Marey, and may use marey.profile and "
-        "torch.profiler itself. Python programs that it starts are recorded too, each into a file "
-        "of its own: every rank of a job. Workers of a DataLoader have none.\n\n"
+        "PROGRAM is a Python with its words, a console script such as torchrun, a script whose "
+        "name ends in .py, or -m and a module; the last two are run by the Python beside this "
+        "command, else by that of the path. The program need not know of Marey, and may use "
+        "marey.profile and torch.profiler itself. Python programs that it starts are recorded "
+        "too, each into a file of its own: every rank of a job. Workers of a DataLoader have "
+        "none.\n\n"
         "An exception, sys.exit, an interrupt (SIGINT) and a termination (SIGTERM) leave a whole "
         "trace of what was recorded until then; os._exit, SIGKILL and a program that replaces "
         "itself do not. What a process forks without starting another program is not recorded. "
         "The Python of the program must have the package marey, and torch's collector is "
         "built at its first use.",
-    .examples =
-        "marey run -- python train.py --epochs 1\trecord a script\n"
-        "marey run --record-shapes -o run.json.gz -- python -m package.train\ta module, with "
-        "shapes\n"
-        "marey run -- torchrun --nproc-per-node 2 train.py\ta file for each rank\n",
+    .examples = "marey run train.py --epochs 1\trecord a script\n"
+                "marey run --record-shapes -o run.json.gz -m package.train\ta module, with shapes\n"
+                "marey run -- python -u train.py\tas that Python runs it\n"
+                "marey run -- torchrun --nproc-per-node 2 train.py\ta file for each rank\n",
     .options = run_options,
     .settings_bytes = sizeof(struct run_settings),
     .min_operands = 1,
     .max_operands = OPERANDS_UNLIMITED,
     .stops_at_operand = true,
+    .operand_letter = 'm',
     .run = run_run,
 };

@@ -34,6 +34,7 @@ struct command {
     size_t max_operands;
     bool is_hidden;        /* not in `marey -h` */
     bool stops_at_operand; /* what follows the first operand are operands, as in time(1) */
+    char operand_letter;   /* a word such as -m that is an operand, not an option; 0: none */
 
     /* Does it. Settings start as zeros, which means the defaults. */
     enum cli_exit (*run)(const void *settings, size_t n_operands, char **operands);

@@ -64,6 +64,17 @@ static const char *nearest_option(const struct command *command, const char *nam
     return best;
 }
 
+/* Where another program is named, the option may be one of that. */
+static void tell_whose_option(const struct command *command, const char *word)
+{
+    if (command->stops_at_operand)
+        usage_error(command,
+                    "unknown option '%s', one of the program follows it: 'marey %s -- PROGRAM %s'",
+                    word, command->name, word);
+    else
+        usage_error(command, "unknown option '%s'", word);
+}
+
 static void tell_unknown_option(const struct command *command, const char *word)
 {
     char name[64] = "";
@@ -75,7 +86,7 @@ static void tell_unknown_option(const struct command *command, const char *word)
     if (nearest)
         usage_error(command, "unknown option '--%s', did you mean '--%s'?", name, nearest);
     else
-        usage_error(command, "unknown option '%s'", word);
+        tell_whose_option(command, word);
 }
 
 /* ---- taking a value -------------------------------------------------------- */
@@ -194,7 +205,7 @@ static enum parse_result parse_letters(struct walk *walk, const char *word)
             return PARSE_HELP;
         const struct option *option = find_letter(walk->command, *letter);
         if (!option) {
-            usage_error(walk->command, "unknown option '-%c'", *letter);
+            tell_whose_option(walk->command, (const char[]){'-', *letter, '\0'});
             return PARSE_ERROR;
         }
         if (!option->argument) {
@@ -223,6 +234,13 @@ static bool operands_fit(const struct command *command, size_t n, char **operand
     return true;
 }
 
+static bool is_operand(const struct command *command, const char *word)
+{
+    if (word[0] != '-' || word[1] == '\0')
+        return true;
+    return command->operand_letter != 0 && word[1] == command->operand_letter && word[2] == '\0';
+}
+
 enum parse_result options_parse(const struct command *command, size_t n_words, char **words,
                                 void *settings, size_t *n_operands)
 {
@@ -235,7 +253,7 @@ enum parse_result options_parse(const struct command *command, size_t n_words, c
         char *word = words[walk.next++];
         enum parse_result result = PARSE_OK;
 
-        if (options_ended || word[0] != '-' || word[1] == '\0') {
+        if (options_ended || is_operand(command, word)) {
             words[n++] = word;
             options_ended |= command->stops_at_operand;
         } else if (strcmp(word, "--") == 0) {

@@ -181,16 +181,32 @@ static void read_exec(struct program *program, const char *line)
         program->interpreter[0] = '\0';
 }
 
+/* False if it has no first line that tells who runs it. */
+static bool read_head(const char *path, char head[HEAD_BYTES + 1])
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    head[fread(head, 1, HEAD_BYTES, file)] = '\0';
+    fclose(file);
+    return strncmp(head, "#!", 2) == 0;
+}
+
+bool program_needs_python(const char *word)
+{
+    char head[HEAD_BYTES + 1] = "";
+    const size_t len = strlen(word);
+
+    if (len <= 3 || strcmp(word + len - 3, ".py") != 0 || access(word, F_OK) != 0)
+        return false;
+    return !strchr(word, '/') || !is_executable(word) || !read_head(word, head);
+}
+
 static void read_script(struct program *program)
 {
     char head[HEAD_BYTES + 1] = "";
-    FILE *file = fopen(program->path, "rb");
-    if (!file)
-        return;
-    head[fread(head, 1, HEAD_BYTES, file)] = '\0';
-    fclose(file);
 
-    if (strncmp(head, "#!", 2) != 0)
+    if (!read_head(program->path, head))
         return;
     const char *second = strchr(head, '\n');
     read_interpreter(program, head + 2);

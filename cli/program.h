@@ -26,6 +26,10 @@ bool program_in_path(const char *name, char *path);
  * else one beside this command, where an installed package puts both, else that of the path. */
 bool program_find_python(char *path);
 
+/* A file such as train.py that Python is to run: it is there, and is not named, by a path, as
+ * one that is executed by its first line. */
+bool program_needs_python(const char *word);
+
 /* The name of a Python: python, python3, python3.12, pypy3. */
 bool program_is_python(const char *path);
 
