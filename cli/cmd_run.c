@@ -124,7 +124,7 @@ static const char question[] =
 
 struct answer {
     char word[16];
-    char text[512];
+    char text[1024];
 };
 
 static void read_line(FILE *stream, char *line, size_t size)

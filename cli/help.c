@@ -138,7 +138,8 @@ void help_overview(struct text *text)
         if (!commands[i]->is_hidden)
             text_add(text, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    text_add(text, "\n'marey <command> -h' explains a command; 'man marey' is the manual.\n"
-                   "Exit status: 0 done, 1 an asked condition is not met, 2 wrong usage,\n"
-                   "3 could not do it.\n");
+    text_add(text,
+             "\n'marey <command> -h' explains a command, 'marey help --man' prints a manual.\n"
+             "Exit status: 0 done, 1 an asked condition is not met, 2 wrong usage,\n"
+             "3 could not do it.\n");
 }

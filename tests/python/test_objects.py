@@ -187,6 +187,16 @@ def test_tables_refuse_other_words(arguments: dict[str, Any]) -> None:
         load().key_averages().table(**arguments)
 
 
+@pytest.mark.parametrize("argument", ["sort_by", "columns"])
+def test_a_name_that_is_near_none_is_answered_with_all(argument: str) -> None:
+    with pytest.raises(ValueError, match="'nonsense' is no (key|column) of the table, use one") as told:
+        load().key_averages().table(**{argument: "nonsense"})  # type: ignore[arg-type]
+    assert all(name in str(told.value) for name in _core.table_columns())
+    with pytest.raises(ValueError, match="nearest") as told:
+        load().key_averages().table(**{argument: "selff"})  # type: ignore[arg-type]
+    assert "device_operations" not in str(told.value)
+
+
 def test_views_refuse_other_words() -> None:
     with pytest.raises(ValueError, match="nsys"):
         load().view(compat="nsys")

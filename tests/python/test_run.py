@@ -356,7 +356,8 @@ def test_the_table_is_as_asked(run: Runner) -> None:
     assert quiet.count("\n") == 1
     refused = run.script(code, options=("--sort", "nothing"))
     assert refused.returncode == 2
-    assert "'nothing' is no key of the table" in refused.stderr
+    assert "'nothing' is no key of the table, use one of torch's" in refused.stderr
+    assert "device_operations, shapes, stack\n" in refused.stderr
 
 
 # ---- other processes ------------------------------------------------------------------------------------------------
