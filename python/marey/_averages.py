@@ -216,6 +216,11 @@ def _row(trace: Trace, record: AverageRecord) -> Row:
     )
 
 
+def _sum(times_ns: Iterable[int | None]) -> int:
+    """Of those that are known."""
+    return sum(time_ns or 0 for time_ns in times_ns)
+
+
 class Averages(Sequence[Row]):
     """What key_averages() returns: rows, their sums, and tables of them."""
 
@@ -229,6 +234,37 @@ class Averages(Sequence[Row]):
     def totals(self) -> Totals:
         """Sums over all rows, shown in a table or not."""
         return Totals(*self._core.totals())
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The sum over the rows, in microseconds, as torch has it below its table."""
+        return sum(row.self_ns or 0 for row in self._rows if not row.is_device) / 1000
+
+    def total_average(self) -> Row:
+        """All rows added up, under the key "Total". Device time is counted once: that of the
+        device operations, while torch adds that of the ops which launched them to it."""
+        host = [row for row in self._rows if not row.is_device]
+        device = [row for row in self._rows if row.is_device]
+        return Row(
+            key="Total",
+            kind="total",
+            count=sum(row.count for row in self._rows),
+            n_timed=sum(row.n_timed for row in self._rows),
+            self_ns=_sum(row.self_ns for row in host),
+            total_ns=_sum(row.total_ns for row in host),
+            sum_ns=_sum(row.sum_ns for row in self._rows),
+            min_ns=min((row.min_ns for row in self._rows if row.min_ns is not None), default=None),
+            max_ns=max((row.max_ns for row in self._rows if row.max_ns is not None), default=None),
+            p50_ns=None,
+            p99_ns=None,
+            device_self_ns=_sum(row.self_ns for row in device),
+            device_total_ns=_sum(row.total_ns for row in device),
+            n_device_operations=sum(row.count for row in device),
+            input_shapes=None,
+            stack=None,
+            overload_name=None,
+            first=None,
+        )
 
     def table(
         self,

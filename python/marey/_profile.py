@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from marey import _core, _live_torch
-from marey._averages import Averages, Grouping, Width
+from marey._averages import Averages, Grouping, Row, Width
 from marey._errors import CollectorError
 from marey._events import Events
 from marey._rank import Rank, find_rank
@@ -220,6 +220,15 @@ class ProfileEvents(Events):
             include_python_functions,
         )
         return ProfileAverages(self._trace, grouping)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The sum of their self times, in microseconds."""
+        return self.key_averages(include_python_functions=True).self_cpu_time_total
+
+    def total_average(self) -> Row:
+        """All of them added up, under the key "Total"."""
+        return self.key_averages(include_python_functions=True).total_average()
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         """A table of their averages."""

@@ -224,6 +224,44 @@ class FunctionEventAvg(Timed):
         )
 
 
+# ---- sums -------------------------------------------------------------------------------------------
+
+_NOTHING = AverageRecord(
+    name_id="", overload_id="", shapes_id="", first_stack=0, n_stack=0, first_event=None, count=0,
+    cpu_total_us=0.0, self_cpu_us=0.0, device_total_us=0.0, self_device_us=0.0, cpu_memory=0,
+    device_memory=0, self_cpu_memory=0, self_device_memory=0, flops=0, device_type=0,
+    has_parent=False, is_async=False, is_user_annotation=False,
+)  # fmt: skip
+
+
+def _plus(total: AverageRecord, item: Timed) -> AverageRecord:
+    record = item._record
+    last = item._index if isinstance(item, FunctionEvent) else getattr(record, "first_event", None)
+    flops = getattr(item, "flops", None)
+    return AverageRecord(
+        name_id=record.name_id,
+        overload_id=record.overload_id,
+        shapes_id=record.shapes_id,
+        first_stack=record.first_stack,
+        n_stack=record.n_stack,
+        first_event=last,
+        count=total.count + item.count,
+        cpu_total_us=total.cpu_total_us + record.cpu_total_us,
+        self_cpu_us=total.self_cpu_us + record.self_cpu_us,
+        device_total_us=total.device_total_us + record.device_total_us,
+        self_device_us=total.self_device_us + record.self_device_us,
+        cpu_memory=total.cpu_memory + record.cpu_memory,
+        device_memory=total.device_memory + record.device_memory,
+        self_cpu_memory=total.self_cpu_memory + record.self_cpu_memory,
+        self_device_memory=total.self_device_memory + record.self_device_memory,
+        flops=total.flops + (flops or 0),
+        device_type=record.device_type,
+        has_parent=last is not None,
+        is_async=record.is_async,
+        is_user_annotation=record.is_user_annotation,
+    )
+
+
 # ---- lists ------------------------------------------------------------------------------------------
 
 _Item = TypeVar("_Item", bound=Timed)
@@ -243,6 +281,14 @@ class _TableList(Sequence[_Item]):
         for item in self:
             total += item.self_cpu_time_total
         return total
+
+    def total_average(self) -> FunctionEventAvg:
+        """All of them added up under the key "Total", as torch does: what cannot be added is
+        that of the last one."""
+        total = _NOTHING
+        for item in self:
+            total = _plus(total, item)
+        return FunctionEventAvg(self._view, total._replace(name_id="Total"))
 
     def table(
         self,

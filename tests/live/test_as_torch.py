@@ -7,6 +7,7 @@ import inspect
 import threading
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -174,6 +175,53 @@ def test_threads_of_python_are_recorded_too() -> None:
 
     assert recorded(ours) == recorded(torchs)
     assert len(threads_of(ours)) == 2
+
+
+SUMS = (
+    "key", "count", "cpu_time_total", "self_cpu_time_total", "device_time_total",
+    "self_device_time_total", "cpu_time", "device_time", "cpu_memory_usage",
+    "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("make", WORKS, ids=lambda make: str(make.__name__))
+def test_sums_are_torchs(make: Callable[[], Work], tmp_path: Path) -> None:
+    """Of events, and of averages, with torch's own view and with our own numbers."""
+    work = warm(make())
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_flops=True,
+        record_shapes=True,
+    ) as prof:  # fmt: skip
+        work()
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    trace = marey.load(tmp_path / "trace.json")
+    view = trace.view(version=torch.__version__, with_flops=True)
+    for torchs, ours in ((prof.events(), view.events()), (prof.key_averages(), view.key_averages())):
+        assert ours.self_cpu_time_total == pytest.approx(torchs.self_cpu_time_total)
+        total = torchs.total_average()
+        assert {name: getattr(ours.total_average(), name) for name in SUMS} == pytest.approx(
+            {name: getattr(total, name) for name in SUMS}
+        )
+        assert ours.total_average().device_type == total.device_type.value
+        assert ours.total_average().is_async == total.is_async
+    averages = trace.key_averages()
+    total = averages.total_average()
+    assert (total.key, total.self_cpu_time_total) == ("Total", averages.self_cpu_time_total)
+    assert total.count == sum(row.count for row in averages)
+    assert total.cpu_time_total == pytest.approx(sum(row.cpu_time_total for row in averages))
+
+
+def test_sums_of_a_profile() -> None:
+    work = warm(mlp())
+    with marey.profile() as prof:
+        work()
+    averages, events = prof.key_averages(), prof.events()
+    total = averages.total_average()
+    assert (total.key, total.count) == ("Total", len(events))
+    assert total.self_ns == sum(event.self_ns or 0 for event in events)
+    assert total.self_cpu_time_total == averages.self_cpu_time_total == events.self_cpu_time_total
+    assert events.total_average() == total
+    assert f"Self CPU time total: {total.self_cpu_time_total / 1000:.3f}ms" in averages.table()
 
 
 def test_all_arguments_of_torch_are_known() -> None:
