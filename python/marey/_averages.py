@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from marey import _core
 from marey._events import DEVICE_KINDS, Event, parse_json, us_of
@@ -328,3 +329,17 @@ class Averages(Sequence[Row]):
         n_device = sum(row.is_device for row in self._rows)
         return f"<marey.Averages, {len(self) - n_device} host rows, {n_device} device rows>"
 
+
+_Averages = TypeVar("_Averages", bound=Averages)
+
+
+def told(averages: _Averages) -> _Averages:
+    """The same, after a warning if they were asked for by what the trace does not have: else
+    an empty column is all that shows it. For functions that a program calls."""
+    if averages._grouping.by_stack > 0 and len(averages) and not any(row.stack for row in averages):
+        warnings.warn(
+            "the trace has no stacks, so that group_by_stack_n changes nothing; torch.profiler"
+            " records them with with_stack=True",
+            stacklevel=3,
+        )
+    return averages

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from marey import _core, _live_torch
-from marey._averages import Averages, Grouping, Row, Width
+from marey._averages import Averages, Grouping, Row, Width, depth_of, told
 from marey._errors import CollectorError
 from marey._events import Events
 from marey._rank import Rank, find_rank
@@ -215,11 +215,11 @@ class ProfileEvents(Events):
         """Averages by name, and by what else is asked for."""
         grouping = Grouping(
             group_by_input_shapes,
-            group_by_stack_n,
+            depth_of(group_by_stack_n),
             group_by_overload_name,
             include_python_functions,
         )
-        return ProfileAverages(self._trace, grouping)
+        return told(ProfileAverages(self._trace, grouping))
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -506,11 +506,11 @@ class profile:
         """Averages by name, and by what else is asked for."""
         grouping = Grouping(
             group_by_input_shape,
-            group_by_stack_n,
+            depth_of(group_by_stack_n),
             group_by_overload_name,
             include_python_functions,
         )
-        return ProfileAverages(self.trace, grouping)
+        return told(ProfileAverages(self.trace, grouping))
 
     def export_chrome_trace(
         self, path: Path, overwrite: bool = False, use_python_export: bool = False

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, overload
 
 from marey import _core
-from marey._averages import Averages, Grouping, depth_of
+from marey._averages import Averages, Grouping, depth_of, told
 from marey._events import NONE, UNKNOWN, AsyncSpan, Event, Events, Track, TrackRecord, parse_json
 from marey._torch import TorchView
 
@@ -412,7 +412,7 @@ class Trace:
             include_python_functions,
             top_level_events_only,
         )
-        return Averages(self, grouping)
+        return told(Averages(self, grouping))
 
     def view(
         self,

@@ -437,6 +437,21 @@ def test_tables_have_torchs_layout_and_our_numbers() -> None:
     assert outer.device_time_total == 0
 
 
+def test_stacks_that_are_not_there_are_told() -> None:
+    with marey.profile() as prof:
+        work()
+    for averages in (prof.key_averages, prof.events().key_averages, prof.trace.key_averages):
+        with pytest.warns(UserWarning, match="the trace has no stacks") as said:
+            rows = averages(group_by_stack_n=3)
+        assert said[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rows.table(top_level_events_only=True)
+            averages()
+        with pytest.raises(ValueError, match="no depth of stacks '-1'"):
+            averages(group_by_stack_n=-1)
+
+
 def test_events_have_torchs_names() -> None:
     with marey.profile() as prof, record_function("outer"):
         work("inner")
