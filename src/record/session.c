@@ -3,11 +3,7 @@
  */
 #include "record/session.h"
 
-#include <string.h>
-
 #include "base/error.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "record/tls.h"
 
 /* Chunks that are touched before a session begins; the feeder goes on from there. */
@@ -183,12 +179,7 @@ static void free_session(struct marey_session *session)
 {
     const struct marey_alloc alloc = marey__alloc_default();
 
-    for (size_t i = 0; i < session->n_metas; i++) {
-        struct marey_session_meta *meta = &session->metas[i];
-        marey__dealloc(&alloc, meta->key, meta->key_len + 1, 1);
-        marey__dealloc(&alloc, meta->json, meta->json_len + 1, 1);
-    }
-    marey__dealloc(&alloc, session->metas, session->metas_capacity, sizeof *session->metas);
+    marey__session_free_metas(session);
     marey__dealloc(&alloc, session, 1, sizeof *session);
 }
 
@@ -218,74 +209,4 @@ void marey_session_free(struct marey_session *session)
         return;
     (void)marey_session_stop(session, NULL);
     marey__session_let_go(session);
-}
-
-/* ---- metadata ---------------------------------------------------------------------- */
-
-static char *copy_text(const struct marey_alloc *alloc, struct marey_str text)
-{
-    char *copy = marey__alloc(alloc, text.len + 1, 1);
-
-    if (copy == NULL)
-        return NULL;
-    if (text.len > 0)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
-
-static bool add_meta_locked(struct marey_session *session, struct marey_session_meta meta)
-{
-    const struct marey_alloc alloc = marey__alloc_default();
-
-    for (size_t i = 0; i < session->n_metas; i++) {
-        struct marey_session_meta *old = &session->metas[i];
-        if (old->key_len != meta.key_len || memcmp(old->key, meta.key, meta.key_len) != 0)
-            continue;
-        marey__dealloc(&alloc, old->key, old->key_len + 1, 1);
-        marey__dealloc(&alloc, old->json, old->json_len + 1, 1);
-        *old = meta;
-        return true;
-    }
-    void *grown = session->metas;
-    if (!marey__grow(&alloc, &grown, &session->metas_capacity, session->n_metas + 1, sizeof meta))
-        return false;
-    session->metas = grown;
-    session->metas[session->n_metas++] = meta;
-    return true;
-}
-
-static bool is_json(struct marey_str text)
-{
-    struct marey_json json = marey__json(text);
-
-    marey__json_skip(&json);
-    return !json.failed && marey__json_peek(&json) == '\0';
-}
-
-enum marey_status marey_session_add_meta(struct marey_session *session, struct marey_str key,
-                                         struct marey_str json, struct marey_error *err)
-{
-    const struct marey_alloc alloc = marey__alloc_default();
-
-    if (!is_json(json))
-        return marey__fail(err, MAREY_INVALID, "metadata '%.*s' is not one JSON value",
-                           (int)(key.len < 100 ? key.len : 100), key.ptr);
-    const struct marey_session_meta meta = {
-        .key = copy_text(&alloc, key),
-        .json = copy_text(&alloc, json),
-        .key_len = key.len,
-        .json_len = json.len,
-    };
-    bool is_added = false;
-    if (meta.key != NULL && meta.json != NULL) {
-        marey__recorder_lock();
-        is_added = add_meta_locked(session, meta);
-        marey__recorder_unlock();
-    }
-    if (is_added)
-        return MAREY_OK;
-    marey__dealloc(&alloc, meta.key, key.len + 1, 1);
-    marey__dealloc(&alloc, meta.json, json.len + 1, 1);
-    return marey__fail_nomem(err);
 }

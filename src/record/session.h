@@ -72,6 +72,9 @@ void marey__snapshot_release(struct marey_snapshot *snapshot);
 /* The time of a record, since the Unix epoch. */
 int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot, uint64_t record_ticks);
 
+/* meta.c: frees what was added to the head. */
+void marey__session_free_metas(struct marey_session *session);
+
 /* Holds the session's records for a trace, and lets go. */
 void marey__session_hold(struct marey_session *session);
 void marey__session_let_go(struct marey_session *session);
