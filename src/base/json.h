@@ -57,6 +57,10 @@ bool marey__json_double(struct marey_json *json, double *value);
  * an unknown escape is kept as it stands. */
 void marey__json_unescape(struct marey_str raw, struct marey_textbuf *out);
 
+/* NULL if text is one JSON value and nothing else, in valid UTF-8, of no more than
+ * MAREY_JSON_DEPTH containers in each other; else what is wrong, and in *at the byte where. */
+const char *marey__json_check(struct marey_str text, size_t *at);
+
 /* Exact value of a decimal number times 10^scale, truncated toward zero below the
  * unit; exponents are legal. False if the text is no number or does not fit.
  * (scale 3 reads microseconds as nanoseconds) */

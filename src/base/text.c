@@ -136,6 +136,21 @@ static size_t utf8_len(const unsigned char *ptr, size_t left, bool *is_valid)
     return len;
 }
 
+size_t marey__text_valid_len(struct marey_str str)
+{
+    const unsigned char *ptr = (const unsigned char *)str.ptr;
+    bool is_valid = true;
+    size_t at = 0;
+
+    while (at < str.len) {
+        const size_t len = utf8_len(ptr + at, str.len - at, &is_valid);
+        if (!is_valid)
+            break;
+        at += len;
+    }
+    return at;
+}
+
 static void add_escape(struct marey_textbuf *text, unsigned char byte)
 {
     switch (byte) {

@@ -37,6 +37,9 @@ void marey__text_add_format(struct marey_textbuf *text, const char *format, ...)
 /* The string in quotes with JSON's escapes; invalid UTF-8 becomes U+FFFD. */
 void marey__text_add_json(struct marey_textbuf *text, struct marey_str str);
 
+/* Length of the part before the first byte that is not of valid UTF-8. */
+size_t marey__text_valid_len(struct marey_str str);
+
 /* Plain decimal digits. */
 void marey__text_add_i64(struct marey_textbuf *text, int64_t value);
 void marey__text_add_u64(struct marey_textbuf *text, uint64_t value);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "record/session.h"
 
 static char *copy_text(const struct marey_alloc *alloc, struct marey_str text)
@@ -40,14 +41,6 @@ static bool add_meta_locked(struct marey_session *session, struct marey_session_
     return true;
 }
 
-static bool is_json(struct marey_str text)
-{
-    struct marey_json json = marey__json(text);
-
-    marey__json_skip(&json);
-    return !json.failed && marey__json_peek(&json) == '\0';
-}
-
 void marey__session_free_metas(struct marey_session *session)
 {
     const struct marey_alloc alloc = marey__alloc_default();
@@ -60,14 +53,51 @@ void marey__session_free_metas(struct marey_session *session)
     marey__dealloc(&alloc, session->metas, session->metas_capacity, sizeof *session->metas);
 }
 
+/* What a trace writes there itself: intake's head of a file, and export around the records. */
+static bool is_own_key(struct marey_str key)
+{
+    static const char *const own[] = {
+        "schemaVersion", "deviceProperties",    "record_shapes", "marey",       "displayTimeUnit",
+        "traceEvents",   "baseTimeNanoseconds", "mareyLeftOut",  "mareyMended",
+    };
+
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (marey__str_is_c(key, own[i]))
+            return true;
+    return false;
+}
+
+/* So much of a key as a message has room for. */
+#define SHOWN_KEY_BYTES 100
+
+static enum marey_status check(struct marey_str key, struct marey_str json, struct marey_error *err)
+{
+    size_t at = marey__text_valid_len(key);
+
+    if (at < key.len)
+        return marey__fail(err, MAREY_INVALID, "a key of metadata is not UTF-8 at byte %zu of it",
+                           at);
+    const struct marey_str begin = {key.ptr, key.len < SHOWN_KEY_BYTES ? key.len : SHOWN_KEY_BYTES};
+    const int shown_len = (int)marey__text_valid_len(begin);
+    const char *shown = key.len > 0 ? key.ptr : "";
+    if (is_own_key(key))
+        return marey__fail(err, MAREY_INVALID,
+                           "metadata '%.*s' is what the trace itself says there, take another key",
+                           shown_len, shown);
+    const char *wrong = marey__json_check(json, &at);
+    if (wrong != NULL)
+        return marey__fail(err, MAREY_INVALID,
+                           "metadata '%.*s' is not one JSON value: %s at byte %zu", shown_len,
+                           shown, wrong, at);
+    return MAREY_OK;
+}
+
 enum marey_status marey_session_add_meta(struct marey_session *session, struct marey_str key,
                                          struct marey_str json, struct marey_error *err)
 {
     const struct marey_alloc alloc = marey__alloc_default();
 
-    if (!is_json(json))
-        return marey__fail(err, MAREY_INVALID, "metadata '%.*s' is not one JSON value",
-                           (int)(key.len < 100 ? key.len : 100), key.ptr);
+    MAREY_TRY(check(key, json, err));
     const struct marey_session_meta meta = {
         .key = copy_text(&alloc, key),
         .json = copy_text(&alloc, json),

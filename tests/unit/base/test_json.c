@@ -114,6 +114,129 @@ static void cursor_caps_depth(void **state)
     }
 }
 
+static void check_accepts_what_json_is(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        "0",
+        "-0",
+        "10.25",
+        "1e5",
+        "-1E-5",
+        "1.0e+12",
+        "true",
+        "null",
+        " false ",
+        "\"\"",
+        "\"\\u00e4\"",
+        "\"\\ud83d\\ude00\"",
+        "[]",
+        "{}",
+        "[[],{}]",
+        "[1, 2]",
+        "{\"a\": 1}",
+        "\n[ \"a\" ,\r\n\t2 ]\n",
+        "\"\x7f\"",
+        "\"/\"",
+        "\"\xc3\xa4\"",
+        "{\"\": {\"a\": [{}]}, \"b\": [\"]}\"]}",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+    };
+    size_t at = 0;
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (marey__json_check(marey__str(values[i]), &at) != NULL)
+            EXPECT_FAIL(values[i]);
+}
+
+/* The broken text, what is said of it, and of which byte. */
+static const struct {
+    const char *text;
+    const char *wrong;
+    size_t at;
+} no_json[] = {
+    {"", "no value where one must be", 0},
+    {" ", "no value where one must be", 1},
+    {"[1 2]", "no comma where one must be", 3},
+    {"[1,]", "text that is no value", 3},
+    {"[,1]", "text that is no value", 1},
+    {"[1", "a container without an end", 2},
+    {"[1,", "no value where one must be", 3},
+    {"[}", "text that is no value", 1},
+    {"[1}", "no comma where one must be", 2},
+    {"]", "text that is no value", 0},
+    {"[:]", "text that is no value", 1},
+    {"{\"a\"}", "a key without a value", 4},
+    {"{\"a\":}", "text that is no value", 5},
+    {"{\"a\":1,}", "no string where one must be", 7},
+    {"{1:2}", "no string where one must be", 1},
+    {"{a:1}", "no string where one must be", 1},
+    {"{", "no string where one must be", 1},
+    {"1:2", "text after the value", 1},
+    {"1 2", "text after the value", 2},
+    {"01", "text after the value", 1},
+    {"1.", "a number that JSON does not have", 2},
+    {"-", "a number that JSON does not have", 1},
+    {"1e", "a number that JSON does not have", 2},
+    {"+1", "text that is no value", 0},
+    {".5", "text that is no value", 0},
+    {"nan", "text that is no value", 0},
+    {"tru", "text that is no value", 0},
+    {"truer", "text after the value", 4},
+    {"'a'", "text that is no value", 0},
+    {"\"a", "a string without an end", 2},
+    {"\"a\\\"", "a string without an end", 4},
+    {"\"a\nb\"", "a control character in a string", 2},
+    {"\"\\q\"", "an escape that JSON does not have", 1},
+    {"\"\\", "an escape that JSON does not have", 1},
+    {"\"\\u12g4\"", "an escape that JSON does not have", 1},
+    {"\"\\u123", "an escape that JSON does not have", 1},
+    {"\"\\ud800\"", "an escape of half a character", 1},
+    {"\"\\ud800\\u0041\"", "an escape of half a character", 1},
+    {"\"\\ud800\\ud800\"", "an escape of half a character", 1},
+    {"\"\\udc00\"", "an escape of half a character", 1},
+    {"\"\xff\"", "text that is not UTF-8", 1},
+    {"\"a\xed\xa0\x80\"", "text that is not UTF-8", 2},
+    {"\"\xc0\x80\"", "text that is not UTF-8", 1},
+    {"\"\xe2\x82\"", "text that is not UTF-8", 1},
+};
+
+static void check_says_what_is_no_json(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof no_json / sizeof *no_json; i++) {
+        size_t at = 0;
+        const char *wrong = marey__json_check(marey__str(no_json[i].text), &at);
+        if (wrong == NULL)
+            EXPECT_FAIL(no_json[i].text);
+        EXPECT_STR(wrong, no_json[i].wrong);
+        EXPECT_U64(at, no_json[i].at);
+    }
+    size_t at = 0;
+    EXPECT_STR(marey__json_check((struct marey_str){"1\0", 2}, &at), "text after the value");
+    EXPECT_STR(marey__json_check((struct marey_str){"\"\0\"", 3}, &at),
+               "a control character in a string");
+    EXPECT_STR(marey__json_check((struct marey_str){NULL, 0}, &at), "no value where one must be");
+}
+
+/* What the check lets pass, the cursor reads. */
+static void check_caps_depth_as_the_cursor_does(void **state)
+{
+    (void)state;
+    char text[2 * (MAREY_JSON_DEPTH + 1)];
+    size_t at = 0;
+
+    for (size_t depth = MAREY_JSON_DEPTH; depth <= MAREY_JSON_DEPTH + 1; depth++) {
+        memset(text, '[', depth);
+        memset(text + depth, ']', depth);
+        struct marey_json json = marey__json((struct marey_str){text, 2 * depth});
+        const char *wrong = marey__json_check((struct marey_str){text, 2 * depth}, &at);
+        marey__json_skip(&json);
+        EXPECT_TRUE(json.failed == (wrong != NULL));
+    }
+    EXPECT_U64(at, MAREY_JSON_DEPTH);
+}
+
 static void i64_takes_integers_only(void **state)
 {
     (void)state;
@@ -195,6 +318,9 @@ int main(void)
         cmocka_unit_test(array_gives_elements_in_order),
         cmocka_unit_test(cursor_fails_on_broken_text),
         cmocka_unit_test(cursor_caps_depth),
+        cmocka_unit_test(check_accepts_what_json_is),
+        cmocka_unit_test(check_says_what_is_no_json),
+        cmocka_unit_test(check_caps_depth_as_the_cursor_does),
         cmocka_unit_test(i64_takes_integers_only),
         cmocka_unit_test(double_refuses_what_is_not_finite),
         cmocka_unit_test(unescape_resolves),

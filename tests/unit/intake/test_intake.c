@@ -432,6 +432,49 @@ static void intake_carries_metadata_and_rank(void **state)
     marey_trace_free(trace);
 }
 
+/* Through a file and back: the same values, none of them mended. */
+static void intake_writes_metadata_that_reads_back(void **state)
+{
+    (void)state;
+    static const char deep[] = "[[[[[[[[{\"a\":[[[[{}]]]]}]]]]]]]]";
+    static const struct {
+        struct marey_str key;
+        const char *json;
+    } cases[] = {
+        {{"plain", 5}, "{\"a\": [1, -0.5e-3, true, null], \"b\": \"\"}"},
+        {{"k\0\"\\\n\xc3\xa4", 7}, "\"\\ud83d\\ude00 \xf0\x9f\x98\x80 \\u0000 \x7f \\/\""},
+        {{"", 0}, "-0"},
+        {{"large", 5}, "1e999"},
+        {{"traceName", 9}, "\"a\""},
+        {{"deep", 4}, deep},
+    };
+    struct marey_session *session = start(0);
+    struct marey_trace *again = NULL;
+    struct marey_text text = {0};
+    struct marey_error err = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        EXPECT_OK(marey_session_add_meta(session, cases[i].key, marey__str(cases[i].json), &err),
+                  &err);
+    struct marey_trace *trace = finish(session);
+    EXPECT_OK(marey_export_chrome_text(trace, NULL, &text, &err), &err);
+    EXPECT_TRUE(strstr(text.ptr, "mareyMended") == NULL);
+    EXPECT_OK(marey_import_bytes((struct marey_str){text.ptr, text.len}, NULL, &again, &err), &err);
+
+    const struct marey_meta *metas = marey_trace_metas(again, &n);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t k = 0;
+        while (k < n && !marey__str_is(marey_trace_string(again, metas[k].key_id), cases[i].key))
+            k++;
+        EXPECT_TRUE(k < n);
+        EXPECT_VIEW(marey_trace_string(again, metas[k].json_id), cases[i].json);
+    }
+    marey_trace_free(again);
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
 struct sweep {
     struct marey_session *session;
 };
@@ -483,6 +526,7 @@ int main(void)
         cmocka_unit_test(intake_says_what_was_lost),
         cmocka_unit_test(intake_reads_a_session_that_runs),
         cmocka_unit_test(intake_carries_metadata_and_rank),
+        cmocka_unit_test(intake_writes_metadata_that_reads_back),
         cmocka_unit_test(intake_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

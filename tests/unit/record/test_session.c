@@ -264,6 +264,36 @@ static void session_refuses_what_makes_no_sense(void **state)
     marey_session_free(session);
 }
 
+/* What is accepted must come out as JSON that every reader takes; test_intake.c reads it back. */
+static void session_refuses_metadata_that_would_break_a_file(void **state)
+{
+    (void)state;
+    static const char *const broken[] = {"",      "01",      "[1 2]",       "[1,]",     "{\"a\"}",
+                                         "\"a",   "\"\\q\"", "\"a\nb\"",    "\"\xff\"", "nan",
+                                         "{1:2}", "1:2",     "\"\\ud800\"", "[",        "'a'"};
+    static const char *const own[] = {"traceEvents",     "marey",        "baseTimeNanoseconds",
+                                      "displayTimeUnit", "mareyMended",  "schemaVersion",
+                                      "record_shapes",   "mareyLeftOut", "deviceProperties"};
+    struct marey_session *session = start(NULL);
+    struct marey_error err = {0};
+
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        EXPECT_STATUS(marey_session_add_meta(session, marey__str("k"), marey__str(broken[i]), &err),
+                      MAREY_INVALID);
+        EXPECT_HOLDS(err.message, "metadata 'k' is not one JSON value: ");
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        EXPECT_STATUS(marey_session_add_meta(session, marey__str(own[i]), marey__str("1"), &err),
+                      MAREY_INVALID);
+        EXPECT_HOLDS(err.message, "take another key");
+    }
+    EXPECT_STATUS(marey_session_add_meta(session, marey__str("k\xff"), marey__str("1"), &err),
+                  MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "a key of metadata is not UTF-8 at byte 1");
+    EXPECT_U64(session->n_metas, 0);
+    marey_session_free(session);
+}
+
 /* The exit status tells which expectation of the child failed. */
 static int in_child(struct marey_session *parents)
 {
@@ -349,6 +379,7 @@ int main(void)
         cmocka_unit_test(session_keeps_only_its_own_chunks),
         cmocka_unit_test(session_sees_marks_and_counters),
         cmocka_unit_test(session_refuses_what_makes_no_sense),
+        cmocka_unit_test(session_refuses_metadata_that_would_break_a_file),
         cmocka_unit_test(session_of_the_parent_is_not_the_childs),
         cmocka_unit_test(sink_records_operators_with_their_inputs),
     };
