@@ -109,30 +109,51 @@ static PyObject *record_collector_load(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* An int of 0 to `most`; else false with an exception, as Python's own formats cut what is
+ * larger. */
+static bool count_of(PyObject *object, const char *what, unsigned long long most, uint64_t *count)
+{
+    PyObject *number = PyNumber_Index(object);
+    if (number == NULL)
+        return false;
+    const unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    const bool is_out =
+        PyErr_Occurred() ? PyErr_ExceptionMatches(PyExc_OverflowError) != 0 : value > most;
+
+    if (is_out) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_OverflowError, "%s is %S, want 0 to %llu", what, number, most);
+    }
+    Py_DECREF(number);
+    *count = value;
+    return !PyErr_Occurred();
+}
+
 /* schedule_action(wait, warmup, active, repeat, skip_first, skip_first_wait, step) */
 static PyObject *record_schedule_action(PyObject *module, PyObject *args)
 {
     (void)module;
-    unsigned long long wait = 0;
-    unsigned long long warmup = 0;
-    unsigned long long active = 0;
-    unsigned long long repeat = 0;
-    unsigned long long skip_first = 0;
-    unsigned long long step = 0;
+    static const char *const names[] = {"wait", "warmup", "active", "repeat", "skip_first", "step"};
+    enum { N_COUNTS = sizeof names / sizeof names[0] };
+    PyObject *given[N_COUNTS];
+    uint64_t count[N_COUNTS];
     int skip_first_wait = 0;
 
-    if (!PyArg_ParseTuple(args, "KKKKKpK", &wait, &warmup, &active, &repeat, &skip_first,
-                          &skip_first_wait, &step))
+    if (!PyArg_ParseTuple(args, "OOOOOpO", &given[0], &given[1], &given[2], &given[3], &given[4],
+                          &skip_first_wait, &given[5]))
         return NULL;
+    for (int i = 0; i < N_COUNTS; i++)
+        if (!count_of(given[i], names[i], UINT64_MAX, &count[i]))
+            return NULL;
     const struct marey_schedule schedule = {
-        .wait = wait,
-        .warmup = warmup,
-        .active = active,
-        .repeat = repeat,
-        .skip_first = skip_first,
+        .wait = count[0],
+        .warmup = count[1],
+        .active = count[2],
+        .repeat = count[3],
+        .skip_first = count[4],
         .skip_first_wait = skip_first_wait != 0,
     };
-    return PyLong_FromLong((long)marey_schedule_action(&schedule, step));
+    return PyLong_FromLong((long)marey_schedule_action(&schedule, count[5]));
 }
 
 PyMethodDef core_record_functions[] = {
@@ -188,12 +209,19 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     static char *names[] = {"wants", "clock", "pool_bytes", NULL};
     struct marey_session_options options = {.size = sizeof options};
     struct marey_error err = {0};
-    unsigned int wants = 0;
+    PyObject *given_wants = NULL;
+    PyObject *given_pool_bytes = NULL;
+    uint64_t wants = 0;
     int clock = 0;
-    unsigned long long pool_bytes = 0;
     enum marey_status status;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$IiK", names, &wants, &clock, &pool_bytes))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OiO", names, &given_wants, &clock,
+                                     &given_pool_bytes))
+        return NULL;
+    if (given_wants != NULL && !count_of(given_wants, "wants", UINT32_MAX, &wants))
+        return NULL;
+    if (given_pool_bytes != NULL &&
+        !count_of(given_pool_bytes, "pool_bytes", UINT64_MAX, &options.pool_bytes))
         return NULL;
     struct core_session *self = PyObject_New(struct core_session, type);
     if (self == NULL)
@@ -201,9 +229,8 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     self->session = NULL;
     self->n_inside = 0;
     self->is_let_go = false;
-    options.wants = wants;
+    options.wants = (uint32_t)wants;
     options.clock = (enum marey_clock)clock;
-    options.pool_bytes = pool_bytes;
 
     Py_BEGIN_ALLOW_THREADS
         status = marey_session_start(&options, &self->session, &err);

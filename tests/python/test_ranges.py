@@ -568,6 +568,21 @@ def test_a_freed_session_says_so() -> None:
             call()
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"pool_bytes": 2**64}, OverflowError, "pool_bytes is 18446744073709551616, want 0 to"),
+        ({"pool_bytes": -1}, OverflowError, "pool_bytes is -1, want 0 to 18446744073709551615"),
+        ({"wants": 2**32 + 1}, OverflowError, "wants is 4294967297, want 0 to 4294967295"),
+        ({"pool_bytes": 0.5}, TypeError, "float"),
+    ],
+)
+def test_no_number_is_cut(options: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        _core.Session(**options)
+    assert not _core.is_recording()
+
+
 def test_metadata_is_json() -> None:
     session = _core.Session()
     session.add_meta("run", '{"seed": 7}')
