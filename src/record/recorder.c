@@ -23,6 +23,14 @@ _Thread_local struct marey_log *marey__log __attribute__((tls_model("initial-exe
 /* Set while this thread's log is made, so that a signal handler does not make another. */
 static _Thread_local volatile bool is_registering __attribute__((tls_model("initial-exec")));
 
+/* How often the destructor below ran on this thread. */
+static _Thread_local volatile uint32_t n_ends __attribute__((tls_model("initial-exec")));
+
+/* A thread's destructors run in rounds, as long as one of them sets its key again. The log ends in
+ * the second: what others record in the first is kept. Later records are dropped and counted: a
+ * log that was made for them might never end. */
+#define LAST_ROUND 2
+
 struct marey_recorder marey__recorder = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .sites = {.lock = PTHREAD_MUTEX_INITIALIZER},
@@ -35,7 +43,11 @@ static void at_end_of_thread(void *ptr)
 {
     struct marey_log *log = ptr;
 
+    if (++n_ends < LAST_ROUND && pthread_setspecific(marey__recorder.end_of_thread, log) == 0)
+        return;
+    n_ends = LAST_ROUND;
     marey__log = &marey__no_log;
+    atomic_signal_fence(memory_order_seq_cst);
     atomic_store_explicit(&log->has_ended, true, memory_order_release);
 }
 
@@ -62,7 +74,7 @@ struct marey_log *marey__recorder_register(void)
 {
     const struct marey_alloc alloc = marey__alloc_default();
 
-    if (marey__log != &marey__no_log || is_registering)
+    if (marey__log != &marey__no_log || is_registering || n_ends >= LAST_ROUND)
         return NULL;
     is_registering = true;
     atomic_signal_fence(memory_order_seq_cst);
@@ -86,6 +98,7 @@ struct marey_log *marey__recorder_register(void)
 void marey__recorder_forget_thread(void)
 {
     marey__log = &marey__no_log;
+    n_ends = 0;
     (void)pthread_setspecific(marey__recorder.end_of_thread, NULL);
 }
 

@@ -52,7 +52,8 @@ struct marey_recorder {
 void marey__recorder_lock(void);
 void marey__recorder_unlock(void);
 
-/* Makes this thread's log. NULL: the thread has one, which is busy, or it cannot be made now. */
+/* Makes this thread's log. NULL: the thread has one, which is busy, or it cannot be made now, or
+ * not any more because the thread ends. */
 struct marey_log *marey__recorder_register(void);
 
 /* In a forked child: the parent's log is not this thread's any more. */

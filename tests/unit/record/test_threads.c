@@ -192,6 +192,61 @@ static void losses_of_ended_threads_are_not_forgotten(void **state)
     marey_session_free(session);
 }
 
+static pthread_key_t key;
+static struct marey_site at_end = MAREY_SITE("at the end");
+
+/* Made after the recorder's key, so it runs after the recorder's; asks to be called again. */
+static void record_at_end(void *ptr)
+{
+    marey_mark(&at_end);
+    (void)pthread_setspecific(key, ptr);
+}
+
+static void *write_and_record_at_end(void *unused)
+{
+    (void)unused;
+    marey_mark(&at_end);
+    (void)pthread_setspecific(key, &key);
+    return NULL;
+}
+
+static size_t count_logs(void)
+{
+    size_t n = 0;
+
+    marey__recorder_lock();
+    for (const struct marey_log *log = marey__recorder.logs; log != NULL; log = log->next)
+        n++;
+    marey__recorder_unlock();
+    return n;
+}
+
+/* Each of the marks is there or counted, and no log stays behind for a thread that is gone. */
+static void records_of_a_threads_destructors_are_there_or_counted(void **state)
+{
+    (void)state;
+    struct marey_session *session = NULL;
+    struct marey_error err = {0};
+    const size_t n_logs = count_logs();
+
+    EXPECT_OK(marey_session_start(NULL, &session, &err), &err);
+    EXPECT_I64(pthread_key_create(&key, record_at_end), 0);
+    for (int i = 0; i < 40; i++) {
+        pthread_t thread;
+        EXPECT_I64(pthread_create(&thread, NULL, write_and_record_at_end, NULL), 0);
+        EXPECT_I64(pthread_join(thread, NULL), 0);
+    }
+    EXPECT_OK(marey_session_stop(session, &err), &err);
+    struct marey_session_stats stats;
+    marey_session_get_stats(session, &stats);
+    EXPECT_U64(stats.n_threads, 40);
+    EXPECT_TRUE(stats.n_records >= 80); /* the thread's own, and that of the first round */
+    EXPECT_U64((stats.n_records + stats.n_lost) % 40, 0);
+    marey_session_free(session);
+    EXPECT_U64(count_logs(), n_logs);
+    EXPECT_I64(pthread_key_delete(key), 0);
+}
+
 /* ---- signals ------------------------------------------------------------------------------ */
 
 static void handle(int number)
@@ -256,6 +311,7 @@ int main(void)
         cmocka_unit_test(sessions_come_and_go_while_threads_record),
         cmocka_unit_test(records_of_ended_threads_stay_and_their_logs_go),
         cmocka_unit_test(losses_of_ended_threads_are_not_forgotten),
+        cmocka_unit_test(records_of_a_threads_destructors_are_there_or_counted),
         cmocka_unit_test(records_of_signal_handlers_are_whole_or_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
