@@ -59,8 +59,8 @@ struct marey_log *marey__recorder_register(void);
 /* In a forked child: the parent's log is not this thread's any more. */
 void marey__recorder_forget_thread(void);
 
-/* Chunks that no session needs go back to the pool, and ended logs without chunks go. Under the
- * lock. */
+/* recycle.c: chunks that no session needs go back to the pool, and ended logs without chunks go.
+ * Under the lock. */
 void marey__recorder_recycle(void);
 
 /* Tells the collectors the union of what sessions want. Under the lock.
