@@ -6,6 +6,19 @@
 #include "record/points.h"
 #include "record/tls.h"
 
+/* Each link is followed once, by whoever comes first. */
+struct marey_chunk *marey__log_last(struct marey_log *log)
+{
+    struct marey_chunk *next =
+        log->last != NULL ? log->last : atomic_load_explicit(&log->first, memory_order_acquire);
+
+    while (next != NULL) {
+        log->last = next;
+        next = atomic_load_explicit(&next->next, memory_order_acquire);
+    }
+    return log->last;
+}
+
 static uint64_t now(void)
 {
     return marey__clock_ticks(marey__recorder.is_tsc) - marey__recorder.epoch_ticks;
@@ -17,6 +30,7 @@ static void link_chunk(struct marey_log *log, struct marey_chunk *chunk, uint64_
 {
     struct marey_chunk *former = log->chunk;
 
+    chunk->before = former;
     chunk->taken_ticks = now();
     chunk->since_ticks = since_ticks < chunk->taken_ticks ? since_ticks : chunk->taken_ticks;
     if (former != NULL)

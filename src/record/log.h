@@ -37,11 +37,16 @@ struct marey_log {
 
     /* Of who holds the recorder's lock. */
     struct marey_log *next;
-    int64_t thread_id; /* the system's */
+    struct marey_chunk *last; /* of the chain when it was last looked for; NULL: not yet */
+    uint64_t serial;          /* logs are numbered in the order in which they are made */
+    int64_t thread_id;        /* the system's */
     char name[MAREY_THREAD_NAME_BYTES];
 
     struct marey_name_cache cache;
 };
+
+/* The last chunk of the chain; NULL: it has none. Under the recorder's lock. */
+struct marey_chunk *marey__log_last(struct marey_log *log);
 
 /* Room for n words in a new chunk. NULL: there is none. */
 uint64_t *marey__log_turn(struct marey_log *log, uint32_t n);

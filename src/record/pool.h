@@ -29,10 +29,12 @@
  * next. */
 struct marey_chunk {
     _Atomic(struct marey_chunk *) next;
-    uint64_t since_ticks; /* no record of it is older, nor the gap that it may begin with */
-    uint64_t taken_ticks; /* all records of chunks before it are older; both set before it is
-                             linked */
-    uint32_t n_words;     /* of a chunk that was left */
+    uint64_t since_ticks;       /* no record of it is older, nor the gap that it may begin with */
+    uint64_t taken_ticks;       /* all records of chunks before it are older; both set before it is
+                                   linked */
+    struct marey_chunk *before; /* in the log; set before it is linked, then of the lock's holder */
+    uint32_t n_words;           /* of a chunk that was left */
+    uint32_t n_pins;            /* sessions that begin in it; of the lock's holder */
     _Alignas(MAREY_CHUNK_HEAD_BYTES) uint64_t word[MAREY_CHUNK_WORDS];
 };
 

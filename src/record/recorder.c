@@ -81,6 +81,7 @@ struct marey_log *marey__recorder_register(void)
         log->thread_id = (int64_t)syscall(SYS_gettid);
         (void)pthread_getname_np(pthread_self(), log->name, sizeof log->name);
         marey__recorder_lock();
+        log->serial = ++marey__recorder.n_logs;
         log->next = marey__recorder.logs;
         marey__recorder.logs = log;
         marey__recorder_unlock();

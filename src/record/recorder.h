@@ -34,7 +34,8 @@ struct marey_recorder {
 
     pthread_mutex_t lock; /* of all below */
     struct marey_pool *pool;
-    struct marey_log *logs;
+    struct marey_log *logs;         /* the newest first */
+    uint64_t n_logs;                /* that were ever made */
     struct marey_session *sessions; /* all that hold records */
     uint32_t n_running;
     uint32_t generation; /* one more in each forked child */
@@ -59,9 +60,9 @@ struct marey_log *marey__recorder_register(void);
 /* In a forked child: the parent's log is not this thread's any more. */
 void marey__recorder_forget_thread(void);
 
-/* recycle.c: chunks that no session needs go back to the pool, and ended logs without chunks go.
- * Under the lock. */
-void marey__recorder_recycle(void);
+/* recycle.c: chunks of a session that no other needs go back to the pool, and ended logs without
+ * chunks go. The session is not in the list any more. Under the lock. */
+void marey__recorder_recycle(struct marey_session *gone);
 
 /* Tells the collectors the union of what sessions want. Under the lock.
  * \fails MAREY_UNSUPPORTED: one refused; all are told the former union again */

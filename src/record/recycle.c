@@ -18,27 +18,48 @@ static bool is_needed(uint64_t since_ticks, uint64_t until_ticks)
     return false;
 }
 
-/* Takes chunks that nobody needs out of a chain. The last one stays while its thread lives. */
-static void recycle_chunks(struct marey_log *log)
+/* The last chunk stays while its thread lives. */
+static bool is_kept(const struct marey_log *log, const struct marey_chunk *chunk)
 {
-    const bool has_ended = atomic_load_explicit(&log->has_ended, memory_order_acquire);
-    struct marey_chunk *before = NULL;
-    struct marey_chunk *chunk = atomic_load_explicit(&log->first, memory_order_acquire);
+    const struct marey_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
 
-    while (chunk != NULL) {
+    if (chunk->n_pins > 0)
+        return true;
+    if (next != NULL)
+        return is_needed(chunk->since_ticks, next->taken_ticks);
+    return !atomic_load_explicit(&log->has_ended, memory_order_acquire) ||
+           is_needed(chunk->since_ticks, UINT64_MAX);
+}
+
+static void give_back(struct marey_log *log, struct marey_chunk *chunk)
+{
+    struct marey_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+    struct marey_chunk *before = chunk->before;
+
+    if (before == NULL)
+        atomic_store_explicit(&log->first, next, memory_order_release);
+    else
+        atomic_store_explicit(&before->next, next, memory_order_release);
+    if (next != NULL)
+        next->before = before;
+    if (log->last == chunk)
+        log->last = before;
+    marey__pool_give(marey__recorder.pool, chunk);
+}
+
+/* Takes chunks that nobody needs out of a chain: from the one in which a session began up to those
+ * that are younger than it. One before them may have been left when a thread that was late for
+ * its last session took another. */
+static void recycle_chunks(struct marey_log *log, struct marey_chunk *from, uint64_t until_ticks)
+{
+    struct marey_chunk *chunk = from;
+
+    while (chunk != NULL && chunk->before != NULL && !is_kept(log, chunk->before))
+        chunk = chunk->before;
+    while (chunk != NULL && chunk->since_ticks <= until_ticks) {
         struct marey_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
-        const bool is_last = next == NULL;
-        const bool is_kept = is_last ? !has_ended || is_needed(chunk->since_ticks, UINT64_MAX)
-                                     : is_needed(chunk->since_ticks, next->taken_ticks);
-        if (is_kept) {
-            before = chunk;
-        } else {
-            if (before == NULL)
-                atomic_store_explicit(&log->first, next, memory_order_release);
-            else
-                atomic_store_explicit(&before->next, next, memory_order_release);
-            marey__pool_give(marey__recorder.pool, chunk);
-        }
+        if (!is_kept(log, chunk))
+            give_back(log, chunk);
         chunk = next;
     }
 }
@@ -52,16 +73,24 @@ static bool tells_loss(const struct marey_log *log)
            is_needed(since - 1, atomic_load_explicit(&log->last_lost_ticks, memory_order_relaxed));
 }
 
-void marey__recorder_recycle(void)
+static bool is_over(const struct marey_log *log)
+{
+    return atomic_load_explicit(&log->has_ended, memory_order_acquire) &&
+           atomic_load_explicit(&log->first, memory_order_acquire) == NULL && !tells_loss(log);
+}
+
+void marey__recorder_recycle(struct marey_session *gone)
 {
     const struct marey_alloc alloc = marey__alloc_default();
+    const uint64_t stop_ticks = gone->stop.ticks - gone->epoch_ticks;
+    struct marey_position_walk walk = {.session = gone};
     struct marey_log **link = &marey__recorder.logs;
 
+    marey__session_unpin_positions(gone);
     while (*link != NULL) {
         struct marey_log *log = *link;
-        recycle_chunks(log);
-        if (atomic_load_explicit(&log->has_ended, memory_order_acquire) &&
-            atomic_load_explicit(&log->first, memory_order_acquire) == NULL && !tells_loss(log)) {
+        recycle_chunks(log, marey__position_in(&walk, log), stop_ticks);
+        if (is_over(log)) {
             *link = log->next;
             marey__dealloc(&alloc, log, 1, sizeof *log);
         } else {

@@ -101,6 +101,7 @@ static enum marey_status begin_locked(struct marey_session *session,
     }
     session->n_guarded_before = atomic_load_explicit(&recorder->n_guarded, memory_order_relaxed);
     session->start = marey__clock_pair(recorder->is_tsc);
+    marey__session_note_positions(session);
     return MAREY_OK;
 }
 
@@ -180,6 +181,7 @@ static void free_session(struct marey_session *session)
     const struct marey_alloc alloc = marey__alloc_default();
 
     marey__session_free_metas(session);
+    marey__session_free_positions(session);
     marey__dealloc(&alloc, session, 1, sizeof *session);
 }
 
@@ -196,7 +198,7 @@ void marey__session_let_go(struct marey_session *session)
     const bool is_last = --session->n_refs == 0;
     if (is_last && session->generation == marey__recorder.generation) {
         unlink_session(session);
-        marey__recorder_recycle();
+        marey__recorder_recycle(session);
     }
     marey__recorder_unlock();
     if (is_last)

@@ -14,6 +14,12 @@ struct marey_session_meta {
     size_t json_len;
 };
 
+/* Where in a thread's log a session begins: nothing of it lies before this chunk. */
+struct marey_position {
+    uint64_t log_serial;
+    struct marey_chunk *chunk; /* pinned */
+};
+
 struct marey_session {
     struct marey_session *next; /* in the recorder's list */
     uint32_t n_refs;            /* the user and each trace; under the recorder's lock */
@@ -26,6 +32,9 @@ struct marey_session {
     struct marey_clock_pair stop;
     int64_t clock_error_ns; /* set at the stop */
     uint64_t n_guarded_before;
+    struct marey_position *positions; /* in the order of the logs; none of a log that was empty */
+    size_t n_positions;
+    size_t positions_capacity;
     struct marey_session_meta *metas;
     size_t n_metas;
     size_t metas_capacity;
@@ -71,6 +80,24 @@ void marey__snapshot_release(struct marey_snapshot *snapshot);
 
 /* The time of a record, since the Unix epoch. */
 int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot, uint64_t record_ticks);
+
+/* positions.c: notes where the session begins in each log, so that no reader has to walk over what
+ * is older; without memory it begins in each log's first chunk. Under the lock, once its time has
+ * begun. */
+void marey__session_note_positions(struct marey_session *session);
+void marey__session_unpin_positions(struct marey_session *session); /* under the lock */
+void marey__session_free_positions(struct marey_session *session);
+
+/* Goes through a session's positions beside the recorder's logs. */
+struct marey_position_walk {
+    const struct marey_session *session;
+    size_t at;
+};
+
+/* The chunk in which the session begins, of each log in the order of the list; NULL: the log is
+ * empty. */
+struct marey_chunk *marey__position_in(struct marey_position_walk *walk,
+                                       const struct marey_log *log);
 
 /* meta.c: frees what was added to the head. */
 void marey__session_free_metas(struct marey_session *session);

@@ -25,16 +25,14 @@ static bool walk_next(struct log_walk *walk, const struct marey_snapshot *snapsh
     }
 }
 
-static struct log_walk walk_of(struct marey_log *log)
-{
-    return (struct log_walk){NULL, atomic_load_explicit(&log->first, memory_order_acquire)};
-}
-
 /* Chunks may be added while we count, never taken away, so the second pass has a bound. */
-static void count(struct marey_snapshot *snapshot, size_t *n_parts, size_t *n_chunks)
+static void count(const struct marey_session *session, struct marey_snapshot *snapshot,
+                  size_t *n_parts, size_t *n_chunks)
 {
+    struct marey_position_walk positions = {.session = session};
+
     for (struct marey_log *log = marey__recorder.logs; log != NULL; log = log->next) {
-        struct log_walk walk = walk_of(log);
+        struct log_walk walk = {.next = marey__position_in(&positions, log)};
         size_t n = 0;
         while (walk_next(&walk, snapshot))
             n++;
@@ -66,9 +64,10 @@ static uint32_t words_of(struct marey_log *log, const struct marey_chunk *chunk)
     return is_left ? chunk->n_words : (uint32_t)(at - chunk->word);
 }
 
-static void fill_chunks(struct marey_snapshot *snapshot, struct marey_log *log, size_t n_chunks)
+static void fill_chunks(struct marey_snapshot *snapshot, struct marey_log *log,
+                        const struct marey_chunk *first, size_t n_chunks)
 {
-    struct log_walk walk = walk_of(log);
+    struct log_walk walk = {.next = first};
 
     while (snapshot->n_chunks < n_chunks && walk_next(&walk, snapshot))
         snapshot->chunk[snapshot->n_chunks++] = (struct marey_chunk_part){
@@ -77,15 +76,18 @@ static void fill_chunks(struct marey_snapshot *snapshot, struct marey_log *log, 
         };
 }
 
-static void fill(struct marey_snapshot *snapshot, size_t n_parts, size_t n_chunks)
+static void fill(const struct marey_session *session, struct marey_snapshot *snapshot,
+                 size_t n_parts, size_t n_chunks)
 {
+    struct marey_position_walk positions = {.session = session};
+
     for (struct marey_log *log = marey__recorder.logs; log != NULL && snapshot->n_parts < n_parts;
          log = log->next) {
         struct marey_log_part part = {
             .thread_id = log->thread_id,
             .first_chunk = snapshot->n_chunks,
         };
-        fill_chunks(snapshot, log, n_chunks);
+        fill_chunks(snapshot, log, marey__position_in(&positions, log), n_chunks);
         part.n_chunks = snapshot->n_chunks - part.first_chunk;
         take_open_gap(&part, log, snapshot);
         memcpy(part.name, log->name, sizeof part.name);
@@ -122,7 +124,7 @@ static enum marey_status take_locked(struct marey_session *session, const struct
         return marey__fail(err, MAREY_INVALID,
                            "cannot read a session of the parent process, read it there");
     set_time(session, snapshot);
-    count(snapshot, &n_parts, &n_chunks);
+    count(session, snapshot, &n_parts, &n_chunks);
     snapshot->part = marey__alloc_zero(alloc, n_parts, sizeof *snapshot->part);
     snapshot->chunk = marey__alloc(alloc, n_chunks, sizeof *snapshot->chunk);
     if (snapshot->part == NULL || snapshot->chunk == NULL) {
@@ -130,7 +132,7 @@ static enum marey_status take_locked(struct marey_session *session, const struct
         marey__dealloc(alloc, snapshot->chunk, n_chunks, sizeof *snapshot->chunk);
         return marey__fail_nomem(err);
     }
-    fill(snapshot, n_parts, n_chunks);
+    fill(session, snapshot, n_parts, n_chunks);
     snapshot->parts_capacity = n_parts;
     snapshot->chunks_capacity = n_chunks;
     return MAREY_OK;

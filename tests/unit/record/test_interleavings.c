@@ -210,6 +210,35 @@ static void reader_sees_nothing_of_a_first_chunk_that_is_not_linked(void **state
     marey_session_free(session);
 }
 
+/* The thread has taken its next chunk just before the session began, and links it after: the chunk
+ * in which the session begins has nothing of it, and nobody else needs it. */
+static void session_keeps_the_chunk_it_begins_in(void **state)
+{
+    (void)state;
+    struct marey_session *session[3] = {NULL, NULL, NULL};
+    struct marey_error err = {0};
+    int n_ranges = 0;
+    struct held held = {
+        .point = MAREY_POINT_PLACE_MOVED, .run = record_two_chunks, .arg = &n_ranges};
+
+    EXPECT_OK(marey_session_start(NULL, &session[0], &err), &err);
+    hold(&held);
+    EXPECT_OK(marey_session_start(NULL, &session[1], &err), &err);
+    marey_session_free(session[0]);
+    let_go(&held);
+    EXPECT_OK(marey_session_start(NULL, &session[2], &err), &err);
+    marey_session_free(session[2]);
+    EXPECT_U64(count_now(session[1]), 4);
+
+    const uint64_t n = MAREY_CHUNK_WORDS / 4; /* into the chunk that was given back last */
+    for (uint64_t i = 0; i < n; i++) {
+        marey_range_begin(&range);
+        marey_range_end();
+    }
+    EXPECT_U64(count_now(session[1]), 4 + 2 * n);
+    marey_session_free(session[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +247,7 @@ int main(void)
         cmocka_unit_test(reader_sees_all_of_a_chunk_that_is_left),
         cmocka_unit_test(reader_sees_all_of_a_chunk_whose_next_is_not_linked),
         cmocka_unit_test(reader_sees_nothing_of_a_first_chunk_that_is_not_linked),
+        cmocka_unit_test(session_keeps_the_chunk_it_begins_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "record/session.h"
+#include "record/tls.h"
 #include "support/expect.h"
 #include "support/make_op.h"
 
@@ -219,6 +220,81 @@ static void session_keeps_only_its_own_chunks(void **state)
     marey_session_free(kept);
 }
 
+/* The chunk of this thread's log that a reader of the session begins with. */
+static const struct marey_chunk *begin_of(const struct marey_session *session)
+{
+    struct marey_position_walk walk = {.session = session};
+    const struct marey_chunk *chunk = NULL;
+
+    marey__recorder_lock();
+    for (const struct marey_log *log = marey__recorder.logs; log != NULL; log = log->next) {
+        const struct marey_chunk *first = marey__position_in(&walk, log);
+        if (log == marey__log)
+            chunk = first;
+    }
+    marey__recorder_unlock();
+    return chunk;
+}
+
+/* What a short session costs does not grow with the long one around it. */
+static void session_begins_in_the_chunk_of_its_moment(void **state)
+{
+    (void)state;
+    struct marey_session *around = start(NULL);
+    record(5 * (int)(MAREY_CHUNK_WORDS / 4));
+    const struct marey_chunk *last = marey__log->chunk;
+    struct marey_session *session = start(NULL);
+    record(5 * (int)(MAREY_CHUNK_WORDS / 4));
+    stop(session);
+
+    EXPECT_TRUE(begin_of(around) != last);
+    EXPECT_TRUE(begin_of(session) == last);
+    EXPECT_U64(stats_of(session).n_records, 10 * (uint64_t)(MAREY_CHUNK_WORDS / 4));
+    marey_session_free(around);
+    EXPECT_U64(stats_of(session).n_records, 10 * (uint64_t)(MAREY_CHUNK_WORDS / 4));
+    marey_session_free(session);
+}
+
+#define N_SESSIONS 6
+
+/* Sessions begin, stop and go in any order: each sees its own records, and no chunk stays taken
+ * but the one that this thread writes to. */
+static void sessions_in_any_order_see_all_and_leave_nothing(void **state)
+{
+    (void)state;
+    struct marey_session *session[N_SESSIONS] = {NULL};
+    uint64_t n_records[N_SESSIONS] = {0};
+    bool is_running[N_SESSIONS] = {false};
+    uint32_t random = 12345;
+
+    record(1);
+    for (int i = 0; i < 600; i++) {
+        random = random * 1664525U + 1013904223U;
+        const int k = (int)(random >> 16) % N_SESSIONS;
+        if (session[k] == NULL) {
+            session[k] = start(NULL);
+            n_records[k] = 0;
+            is_running[k] = true;
+        } else if (is_running[k]) {
+            stop(session[k]);
+            is_running[k] = false;
+        } else {
+            marey_session_free(session[k]);
+            session[k] = NULL;
+        }
+        const int n = (int)(random >> 20) % 3000;
+        record(n);
+        for (int j = 0; j < N_SESSIONS; j++) {
+            n_records[j] += is_running[j] ? 2 * (uint64_t)n : 0;
+            if (session[j] != NULL && j == k)
+                EXPECT_U64(stats_of(session[j]).n_records, n_records[j]);
+        }
+    }
+    for (int j = 0; j < N_SESSIONS; j++)
+        marey_session_free(session[j]);
+    EXPECT_U64(atomic_load(&marey__recorder.pool->n_used), 1);
+}
+
 static void session_sees_marks_and_counters(void **state)
 {
     (void)state;
@@ -377,6 +453,8 @@ int main(void)
         cmocka_unit_test(session_keeps_a_chunk_that_was_written_after_a_loss),
         cmocka_unit_test(session_gives_its_chunks_back),
         cmocka_unit_test(session_keeps_only_its_own_chunks),
+        cmocka_unit_test(session_begins_in_the_chunk_of_its_moment),
+        cmocka_unit_test(sessions_in_any_order_see_all_and_leave_nothing),
         cmocka_unit_test(session_sees_marks_and_counters),
         cmocka_unit_test(session_refuses_what_makes_no_sense),
         cmocka_unit_test(session_refuses_metadata_that_would_break_a_file),
