@@ -105,7 +105,8 @@ struct marey_session_options {
     enum marey_clock clock; /* the first session of a process chooses for all */
     uint64_t pool_bytes;    /* bound of the recorder's memory; 0: the smaller of 1 GiB and an
                                eighth of the machine's memory. The largest of overlapping
-                               sessions counts */
+                               sessions counts. What kept sessions and their traces hold is in it;
+                               beside it each thread that recorded before keeps up to 64 KiB */
 };
 
 struct marey_session;

@@ -70,21 +70,24 @@ bool marey__pool_init(struct marey_pool *pool, uint64_t bytes)
         *pool = (struct marey_pool){0};
         return false;
     }
-    marey__pool_set_bound(pool, wanted);
+    marey__pool_set_bound(pool, wanted, 0);
     return true;
 }
 
-void marey__pool_set_bound(struct marey_pool *pool, uint64_t bytes)
+/* Relaxed: numbers that publish nothing. */
+void marey__pool_set_bound(struct marey_pool *pool, uint64_t bytes, uint32_t n_idle)
 {
     const uint64_t n = bytes / MAREY_CHUNK_BYTES;
-    const uint64_t limit = n < 1 ? 1 : n < pool->n_chunks ? n : pool->n_chunks;
+    const uint64_t bound = n < 1 ? 1 : n < pool->n_chunks ? n : pool->n_chunks;
+    const uint64_t limit = bound + n_idle < pool->n_chunks ? bound + n_idle : pool->n_chunks;
 
+    atomic_store_explicit(&pool->bound, (uint32_t)bound, memory_order_relaxed);
     atomic_store_explicit(&pool->limit, (uint32_t)limit, memory_order_relaxed);
 }
 
 uint64_t marey__pool_bound(const struct marey_pool *pool)
 {
-    return (uint64_t)atomic_load_explicit(&pool->limit, memory_order_relaxed) * MAREY_CHUNK_BYTES;
+    return (uint64_t)atomic_load_explicit(&pool->bound, memory_order_relaxed) * MAREY_CHUNK_BYTES;
 }
 
 void marey__pool_release(struct marey_pool *pool)

@@ -49,15 +49,17 @@ struct marey_pool {
     _Atomic(uint32_t) n_free;  /* on the stack; approximate */
     _Atomic(uint32_t) n_used;  /* taken and not given back */
     _Atomic(uint32_t) n_most;  /* the largest n_used since the last trim */
-    _Atomic(uint32_t) limit;   /* of n_used; at most n_chunks */
+    _Atomic(uint32_t) bound;   /* chunks that are wanted at most */
+    _Atomic(uint32_t) limit;   /* of n_used: the bound and what does not count; at most n_chunks */
 };
 
 /* Reserves address space for a pool of `bytes` and more, for bounds that are raised later.
  * False without address space. */
 bool marey__pool_init(struct marey_pool *pool, uint64_t bytes);
 
-/* Sets the bound, at least one chunk and at most what was reserved. */
-void marey__pool_set_bound(struct marey_pool *pool, uint64_t bytes);
+/* Sets the bound, at least one chunk and at most what was reserved; n_idle chunks that are taken
+ * do not count. */
+void marey__pool_set_bound(struct marey_pool *pool, uint64_t bytes, uint32_t n_idle);
 uint64_t marey__pool_bound(const struct marey_pool *pool);
 void marey__pool_release(struct marey_pool *pool);
 

@@ -38,6 +38,7 @@ struct marey_recorder {
     uint64_t n_logs;                /* that were ever made */
     struct marey_session *sessions; /* all that hold records */
     uint32_t n_running;
+    uint32_t n_idle;     /* chunks that threads kept when the first of the running sessions began */
     uint32_t generation; /* one more in each forked child */
     struct marey_loaded_collector collector[MAREY_MAX_COLLECTORS];
     uint32_t n_collectors;
@@ -63,6 +64,10 @@ void marey__recorder_forget_thread(void);
 /* recycle.c: chunks of a session that no other needs go back to the pool, and ended logs without
  * chunks go. The session is not in the list any more. Under the lock. */
 void marey__recorder_recycle(struct marey_session *gone);
+
+/* The same for threads that ended since their last session went; counts the chunks that threads
+ * which live on keep although no session needs them, one each. Under the lock. */
+uint32_t marey__recorder_count_idle(void);
 
 /* Tells the collectors the union of what sessions want. Under the lock.
  * \fails MAREY_UNSUPPORTED: one refused; all are told the former union again */

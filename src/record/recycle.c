@@ -79,9 +79,17 @@ static bool is_over(const struct marey_log *log)
            atomic_load_explicit(&log->first, memory_order_acquire) == NULL && !tells_loss(log);
 }
 
-void marey__recorder_recycle(struct marey_session *gone)
+static void free_log(struct marey_log **link)
 {
     const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_log *log = *link;
+
+    *link = log->next;
+    marey__dealloc(&alloc, log, 1, sizeof *log);
+}
+
+void marey__recorder_recycle(struct marey_session *gone)
+{
     const uint64_t stop_ticks = gone->stop.ticks - gone->epoch_ticks;
     struct marey_position_walk walk = {.session = gone};
     struct marey_log **link = &marey__recorder.logs;
@@ -90,13 +98,32 @@ void marey__recorder_recycle(struct marey_session *gone)
     while (*link != NULL) {
         struct marey_log *log = *link;
         recycle_chunks(log, marey__position_in(&walk, log), stop_ticks);
-        if (is_over(log)) {
-            *link = log->next;
-            marey__dealloc(&alloc, log, 1, sizeof *log);
-        } else {
+        if (is_over(log))
+            free_log(link);
+        else
             link = &log->next;
-        }
     }
     if (marey__recorder.n_running == 0 && marey__recorder.pool != NULL)
         marey__pool_trim(marey__recorder.pool, WARM_CHUNKS);
+}
+
+/* A chunk of a thread that lives cannot be taken from it without a lock or a fence on the path of
+ * a record, so it stays. */
+uint32_t marey__recorder_count_idle(void)
+{
+    struct marey_log **link = &marey__recorder.logs;
+    uint32_t n_idle = 0;
+
+    while (*link != NULL) {
+        struct marey_log *log = *link;
+        struct marey_chunk *last = marey__log_last(log);
+        recycle_chunks(log, last, UINT64_MAX);
+        n_idle += log->last != NULL && log->last->n_pins == 0 &&
+                  !is_needed(log->last->since_ticks, UINT64_MAX);
+        if (is_over(log))
+            free_log(link);
+        else
+            link = &log->next;
+    }
+    return n_idle;
 }

@@ -41,6 +41,19 @@ static uint64_t bound_of_pool(const struct marey_session_options *options)
     return options->pool_bytes != 0 ? options->pool_bytes : marey__pool_default_bytes();
 }
 
+/* The largest of sessions that run at a time counts. What threads keep from earlier sessions does
+ * not: it would leave nothing of a small bound. */
+static void set_bound(uint64_t bytes)
+{
+    struct marey_recorder *recorder = &marey__recorder;
+
+    if (recorder->n_running == 0)
+        recorder->n_idle = marey__recorder_count_idle();
+    else if (bytes <= marey__pool_bound(recorder->pool))
+        return;
+    marey__pool_set_bound(recorder->pool, bytes, recorder->n_idle);
+}
+
 /* The pool and the clock, which a process keeps: chunks outlive their sessions. */
 static enum marey_status prepare(const struct marey_session_options *options,
                                  struct marey_error *err)
@@ -58,10 +71,9 @@ static enum marey_status prepare(const struct marey_session_options *options,
         recorder->is_tsc = options->clock == MAREY_CLOCK_AUTO && marey__clock_has_tsc();
         recorder->epoch_ticks = marey__clock_ticks(recorder->is_tsc);
     }
-    if (recorder->n_running == 0 || bound_of_pool(options) > marey__pool_bound(recorder->pool))
-        marey__pool_set_bound(recorder->pool, bound_of_pool(options));
     if (recorder->n_running == 0)
         recorder->n_samples = 0;
+    set_bound(bound_of_pool(options));
     return MAREY_OK;
 }
 

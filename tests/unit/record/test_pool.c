@@ -31,8 +31,13 @@ static void pool_gives_more_when_the_bound_is_raised(void **state)
 
     EXPECT_TRUE(marey__pool_take(&pool) != NULL);
     EXPECT_TRUE(marey__pool_take(&pool) == NULL);
-    marey__pool_set_bound(&pool, CHUNKS(2));
+    marey__pool_set_bound(&pool, CHUNKS(2), 0);
     EXPECT_U64(marey__pool_bound(&pool), CHUNKS(2));
+    EXPECT_TRUE(marey__pool_take(&pool) != NULL);
+    EXPECT_TRUE(marey__pool_take(&pool) == NULL);
+
+    marey__pool_set_bound(&pool, CHUNKS(1), 2); /* those two do not count */
+    EXPECT_U64(marey__pool_bound(&pool), CHUNKS(1));
     EXPECT_TRUE(marey__pool_take(&pool) != NULL);
     EXPECT_TRUE(marey__pool_take(&pool) == NULL);
     marey__pool_release(&pool);

@@ -192,6 +192,62 @@ static void losses_of_ended_threads_are_not_forgotten(void **state)
     marey_session_free(session);
 }
 
+static pthread_barrier_t has_recorded;
+static pthread_barrier_t may_end;
+
+static void *write_and_idle(void *arg)
+{
+    (void)write_ranges(arg);
+    (void)pthread_barrier_wait(&has_recorded);
+    (void)pthread_barrier_wait(&may_end);
+    return NULL;
+}
+
+/* Threads that live on keep a chunk each, more of them than the bound of the next session has. */
+static void idle_threads_take_nothing_from_a_later_session(void **state)
+{
+    (void)state;
+    const struct marey_session_options small = {.size = sizeof small,
+                                                .pool_bytes = 4 * MAREY_CHUNK_BYTES};
+    struct marey_session *session = NULL;
+    struct marey_error err = {0};
+    struct writer writer[20];
+    struct marey_session_stats stats;
+
+    EXPECT_I64(pthread_barrier_init(&has_recorded, NULL, 21), 0);
+    EXPECT_I64(pthread_barrier_init(&may_end, NULL, 21), 0);
+    EXPECT_OK(marey_session_start(NULL, &session, &err), &err);
+    for (int i = 0; i < 20; i++) {
+        writer[i].n_ranges = 1;
+        EXPECT_I64(pthread_create(&writer[i].thread, NULL, write_and_idle, &writer[i]), 0);
+    }
+    (void)pthread_barrier_wait(&has_recorded);
+    marey_session_free(session);
+
+    for (int is_after = 0; is_after < 2; is_after++) { /* their end */
+        struct writer own = {.n_ranges = 2 * (int)(MAREY_CHUNK_WORDS / 4)};
+        EXPECT_OK(marey_session_start(&small, &session, &err), &err);
+        EXPECT_I64(pthread_create(&own.thread, NULL, write_ranges, &own), 0);
+        EXPECT_I64(pthread_join(own.thread, NULL), 0);
+        marey_session_get_stats(session, &stats);
+        EXPECT_U64(stats.n_lost, 0);
+        EXPECT_U64(stats.n_records, 2 * (uint64_t)own.n_ranges);
+        EXPECT_U64(stats.pool_bytes, small.pool_bytes);
+        own.n_ranges = 20 * (int)(MAREY_CHUNK_WORDS / 4); /* the bound holds all the same */
+        (void)write_ranges(&own);
+        marey_session_get_stats(session, &stats);
+        EXPECT_TRUE(stats.n_lost > 0);
+        marey_session_free(session);
+        if (is_after == 0) {
+            (void)pthread_barrier_wait(&may_end);
+            for (int i = 0; i < 20; i++)
+                EXPECT_I64(pthread_join(writer[i].thread, NULL), 0);
+        }
+    }
+    (void)pthread_barrier_destroy(&has_recorded);
+    (void)pthread_barrier_destroy(&may_end);
+}
+
 static pthread_key_t key;
 static struct marey_site at_end = MAREY_SITE("at the end");
 
@@ -311,6 +367,7 @@ int main(void)
         cmocka_unit_test(sessions_come_and_go_while_threads_record),
         cmocka_unit_test(records_of_ended_threads_stay_and_their_logs_go),
         cmocka_unit_test(losses_of_ended_threads_are_not_forgotten),
+        cmocka_unit_test(idle_threads_take_nothing_from_a_later_session),
         cmocka_unit_test(records_of_a_threads_destructors_are_there_or_counted),
         cmocka_unit_test(records_of_signal_handlers_are_whole_or_counted),
     };
