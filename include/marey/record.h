@@ -51,7 +51,8 @@ struct marey_site {
     }
 
 /* Begins a range on this thread; marey_range_end ends the innermost one of those without a
- * token that were begun on it. */
+ * token that were begun on it. An end on another thread ends nothing: the range stays open to the
+ * end of the session, and the trace's ledger counts it. */
 MAREY_API void marey_range_begin(struct marey_site *site);
 MAREY_API void marey_range_end(void);
 

@@ -33,7 +33,8 @@ static const struct {
     [MAREY_REASON_NO_NAME] = {"no_name", MAREY_LEDGER_FINDING, "records without a name"},
     [MAREY_REASON_NO_TID] = {"no_tid", MAREY_LEDGER_FINDING, "records without a thread"},
     [MAREY_REASON_UNCLOSED_BEGIN] = {"unclosed_begin", MAREY_LEDGER_FINDING,
-                                     "slices that never end: taken to the end of the trace"},
+                                     "slices that never end on their thread: taken to the end of "
+                                     "the trace"},
     [MAREY_REASON_UNMATCHED_END] = {"unmatched_end", MAREY_LEDGER_FINDING,
                                     "ends without a begin, in no number"},
     [MAREY_REASON_NAME_MISMATCH] = {"name_mismatch", MAREY_LEDGER_FINDING,
@@ -67,7 +68,8 @@ static const struct {
     [MAREY_REASON_CORRELATION_REUSED] = {"correlation_reused", MAREY_LEDGER_INFO,
                                          "correlation ids used by more than one launch"},
     [MAREY_REASON_BEGAN_BEFORE] = {"began_before", MAREY_LEDGER_INFO,
-                                   "ranges that began before the session: not in the trace"},
+                                   "ends of ranges that began before the session, which are not "
+                                   "in the trace, or on another thread, where they stay open"},
     [MAREY_REASON_OTHER_PHASE] = {"other_phase", MAREY_LEDGER_INFO,
                                   "records of phases that enter no table"},
 };
