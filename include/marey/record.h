@@ -56,9 +56,9 @@ struct marey_site {
 MAREY_API void marey_range_begin(struct marey_site *site);
 MAREY_API void marey_range_end(void);
 
-/* The same for names made at run time (copied at first sight), and for ranges that need not
- * end in order: the end finds the innermost open range of this thread with that token. Token 0
- * is that of marey_range_begin. */
+/* The same for names made at run time (copied at first sight; the first 2048 bytes count), and for
+ * ranges that need not end in order: the end finds the innermost open range of this thread with
+ * that token. Token 0 is that of marey_range_begin. */
 MAREY_API void marey_range_begin_named(struct marey_str name, uint32_t token);
 MAREY_API void marey_range_end_token(uint32_t token);
 

@@ -7,12 +7,24 @@
 
 #include "base/str.h"
 
-/* Longer names are cut: they are read whole by people never, and copied under a lock. */
-#define MAX_NAME_BYTES 2048
+/* The most that a character has behind its first byte. */
+#define CHARACTER_REST_BYTES 3
+
+/* The part of a name that counts, with no half of a character. */
+static struct marey_str cut(struct marey_str text)
+{
+    if (text.len <= MAREY_NAME_BYTES)
+        return text;
+    text.len = MAREY_NAME_BYTES;
+    while (text.len > MAREY_NAME_BYTES - CHARACTER_REST_BYTES &&
+           (text.ptr[text.len] & 0xc0) == 0x80)
+        text.len--;
+    return text;
+}
 
 static uint32_t add_locked(struct marey_sites *names, struct marey_str text, uint32_t scope)
 {
-    char key[1 + MAX_NAME_BYTES];
+    char key[1 + MAREY_NAME_BYTES];
 
     if (!names->is_ready) {
         const struct marey_alloc alloc = marey__alloc_default();
@@ -31,13 +43,8 @@ static uint32_t add_locked(struct marey_sites *names, struct marey_str text, uin
 
 uint32_t marey__sites_add(struct marey_sites *names, struct marey_str text, uint32_t scope)
 {
-    struct marey_str cut = text;
-
-    if (cut.len > MAX_NAME_BYTES)
-        for (cut.len = MAX_NAME_BYTES; cut.len > 0 && (cut.ptr[cut.len] & 0xc0) == 0x80;)
-            cut.len--;
     (void)pthread_mutex_lock(&names->lock);
-    const uint32_t id = add_locked(names, cut, scope);
+    const uint32_t id = add_locked(names, cut(text), scope);
     (void)pthread_mutex_unlock(&names->lock);
     return id;
 }
@@ -63,19 +70,21 @@ uint32_t marey__sites_count(struct marey_sites *names)
     return n;
 }
 
-uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *cache,
-                           struct marey_str text, uint32_t scope)
+/* The place of a name in the cache by its bytes, filled. NULL without memory. */
+static const struct marey_cached_text *find(struct marey_sites *names,
+                                            struct marey_name_cache *cache, struct marey_str text,
+                                            uint32_t scope)
 {
     const uint64_t hash = marey__str_hash(text) ^ (uint64_t)scope * UINT64_C(0x9e3779b97f4a7c15);
     struct marey_cached_text *cached = &cache->by_text[hash % MAREY_CACHED_NAMES];
 
     if (cached->hash == hash && cached->site_id != 0 && cached->scope == scope &&
         marey__str_is(cached->text, text))
-        return cached->site_id;
+        return cached;
 
     const uint32_t site_id = marey__sites_add(names, text, scope);
     if (site_id == 0)
-        return 0;
+        return NULL;
     uint32_t same_scope = scope;
     *cached = (struct marey_cached_text){
         .hash = hash,
@@ -83,7 +92,7 @@ uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *c
         .site_id = site_id,
         .scope = scope,
     };
-    return site_id;
+    return cached;
 }
 
 static struct marey_cached_pointer learn(const char *name, struct marey_str text, uint32_t scope,
@@ -104,19 +113,27 @@ static struct marey_cached_pointer learn(const char *name, struct marey_str text
     return learnt;
 }
 
+uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *cache,
+                           struct marey_str text, uint32_t scope)
+{
+    const struct marey_cached_text *cached = find(names, cache, cut(text), scope);
+    return cached != NULL ? cached->site_id : 0;
+}
+
+/* A name that is cut has no place in the cache by pointer: its bytes would never be the same. */
 uint32_t marey__sites_find_c(struct marey_sites *sites, struct marey_name_cache *cache,
                              const char *name, uint32_t scope)
 {
-    uint32_t site_id = marey__sites_known(cache, name, scope);
+    const uint32_t site_id = marey__sites_known(cache, name, scope);
 
     if (site_id != 0)
         return site_id;
-    site_id = marey__sites_find(sites, cache, marey__str(name), scope);
-    if (site_id == 0)
+    const size_t len = strnlen(name, MAREY_NAME_BYTES + 1);
+    const struct marey_cached_text *cached =
+        find(sites, cache, cut((struct marey_str){name, len}), scope);
+    if (cached == NULL)
         return 0;
-    uint32_t same_scope = scope;
-    const struct marey_str text = marey__sites_text(sites, site_id, &same_scope);
-    if (text.ptr != NULL)
-        *marey__sites_slot(cache, name, scope) = learn(name, text, scope, site_id);
-    return site_id;
+    if (len <= MAREY_NAME_BYTES && cached->text.ptr != NULL)
+        *marey__sites_slot(cache, name, scope) = learn(name, cached->text, scope, cached->site_id);
+    return cached->site_id;
 }

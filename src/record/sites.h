@@ -15,6 +15,10 @@
 
 #define MAREY_CACHED_NAMES 512
 
+/* The rest of a longer name is cut off, at a whole character, before anything else is done with
+ * it: what an event costs stays bounded. Names that begin with the same bytes are one. */
+#define MAREY_NAME_BYTES 2048
+
 /* All names of the process; ids are never reused, texts never move. 0 is no id. */
 struct marey_sites {
     pthread_mutex_t lock;

@@ -130,6 +130,30 @@ static void sites_take_empty_and_cut_long_names(void **state)
     EXPECT_TRUE(marey__sites_text(&sites, 4000000, &scope).ptr == NULL);
 }
 
+/* A name that is known is found without the table, whatever its length, and no more of it is read
+ * than counts. */
+static void sites_know_long_names_as_they_do_short_ones(void **state)
+{
+    (void)state;
+    static struct marey_sites untouched = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t n_bytes = (MAREY_NAME_BYTES / page + 1) * page;
+    char *pages =
+        mmap(NULL, n_bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_TRUE(pages != MAP_FAILED);
+    EXPECT_I64(mprotect(pages + n_bytes, page, PROT_NONE), 0);
+    char *name = pages + n_bytes - (MAREY_NAME_BYTES + 1);
+    memset(name, 'z', MAREY_NAME_BYTES + 1);
+
+    const struct marey_str text = {name, n_bytes << 10};
+    const uint32_t id = marey__sites_find(&sites, &cache, text, 7);
+    EXPECT_TRUE(id != 0);
+    EXPECT_U64(marey__sites_find(&untouched, &cache, text, 7), id);
+    EXPECT_U64(marey__sites_find_c(&untouched, &cache, name, 7), id);
+    EXPECT_FALSE(untouched.is_ready);
+    EXPECT_I64(munmap(pages, n_bytes + page), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +163,7 @@ int main(void)
         cmocka_unit_test(sites_keep_scopes_apart),
         cmocka_unit_test(sites_keep_many_names_apart),
         cmocka_unit_test(sites_take_empty_and_cut_long_names),
+        cmocka_unit_test(sites_know_long_names_as_they_do_short_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
