@@ -84,6 +84,9 @@ struct marey_str info_meta(const struct info *info, uint32_t source_idx, const c
 void info_as_text(const struct info *info, struct text *text);
 void info_as_json(const struct info *info, struct text *text);
 
+/* What Marey's recorder took for a begin and its end, as it says; MAREY_UNKNOWN: it does not. */
+int64_t info_range_cost_ns(const struct info *info, uint32_t source_idx);
+
 /* Flags that torch writes of what was recorded; NULL ends the list. */
 struct info_flag {
     const char *key;

@@ -40,6 +40,11 @@ struct marey_str info_meta(const struct info *info, uint32_t source_idx, const c
     return marey_trace_string(info->trace, metas[i].json_id);
 }
 
+int64_t info_range_cost_ns(const struct info *info, uint32_t source_idx)
+{
+    return json_integer(json_member(info_meta(info, source_idx, "marey"), "range_cost_ns"));
+}
+
 /* ---- devices --------------------------------------------------------------------- */
 
 struct marey_str info_devices(const struct info *info, uint32_t source_idx)

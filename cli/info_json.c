@@ -133,6 +133,8 @@ static void add_files(struct text *text, const struct info *info)
         add_producer(text, &file->producer);
         text_add(text, ", ");
         add_recorded(text, info, (uint32_t)i);
+        text_add(text, ", \"range_cost_ns\": ");
+        text_add_json_number(text, info_range_cost_ns(info, (uint32_t)i));
         text_add(text, ", ");
         add_devices(text, info, (uint32_t)i);
         text_add(text, ", ");

@@ -147,6 +147,11 @@ static void add_file(struct text *text, const struct info *info, uint32_t source
     add_label(text, "  recorded");
     add_recorded(text, info, source_idx);
     end_line(text);
+    const int64_t cost_ns = info_range_cost_ns(info, source_idx);
+    if (cost_ns != MAREY_UNKNOWN) {
+        add_label(text, "  own cost");
+        text_add(text, "%" PRId64 " ns a range at the least, for its begin and its end\n", cost_ns);
+    }
     add_label(text, "  rank");
     add_rank(text, source->source);
     end_line(text);

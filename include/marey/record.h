@@ -148,8 +148,10 @@ struct marey_session_stats {
     int64_t stop_ns;        /* MAREY_UNKNOWN while it runs */
     int64_t first_lost_ns;  /* from here on not all was recorded; MAREY_UNKNOWN: all was */
     int64_t clock_error_ns; /* bound of the error of a time against the system's clock */
-    uint32_t n_threads;     /* that recorded */
-    bool is_tsc;            /* the time stamp counter, else CLOCK_MONOTONIC */
+    int64_t range_cost_ns; /* what the recorder takes for a begin and its end, measured in a loop at
+                              the start; MAREY_UNKNOWN: not measured */
+    uint32_t n_threads;    /* that recorded */
+    bool is_tsc;           /* the time stamp counter, else CLOCK_MONOTONIC */
 };
 
 /* \threads also while the session runs */

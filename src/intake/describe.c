@@ -127,7 +127,12 @@ static void add_meta(struct intake *in, const char *key, const char *format, ...
 static void add_own_meta(struct intake *in, const struct marey_session *session)
 {
     const struct marey_account *account = marey__builder_account(in->builder);
+    char cost[60] = "";
     char losses[120] = "";
+
+    if (session->range_cost_ns != MAREY_UNKNOWN)
+        (void)snprintf(cost, sizeof cost, ", \"range_cost_ns\": %lld",
+                       (long long)session->range_cost_ns);
 
     if (account->count[MAREY_REASON_LOST] > 0)
         (void)snprintf(losses, sizeof losses, ", \"lost\": %llu",
@@ -138,10 +143,11 @@ static void add_own_meta(struct intake *in, const struct marey_session *session)
             losses + len, sizeof losses - len, ", \"whole_ns\": %lld",
             (long long)(in->first_lost_ns - marey__intake_ns(in, in->snapshot->start_ticks)));
     }
-    add_meta(in, "marey",
-             "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld, \"open\": %llu%s}",
-             MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
-             (long long)in->snapshot->clock_error_ns, (unsigned long long)in->n_cut, losses);
+    add_meta(
+        in, "marey",
+        "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld%s, \"open\": %llu%s}",
+        MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
+        (long long)in->snapshot->clock_error_ns, cost, (unsigned long long)in->n_cut, losses);
 }
 
 void marey__intake_add_metas(struct intake *in, const struct marey_session *session)

@@ -42,6 +42,8 @@ struct marey_recorder {
     uint32_t generation; /* one more in each forked child */
     struct marey_loaded_collector collector[MAREY_MAX_COLLECTORS];
     uint32_t n_collectors;
+    uint32_t cost_wants; /* for which cost_ns was measured; 0: not yet */
+    int64_t cost_ns;
 
     /* The feeder: a thread that keeps chunks touched ahead and samples the clock. */
     pthread_cond_t feeder_wakes;
@@ -80,6 +82,11 @@ uint32_t marey__recorder_n_sites(void);
 
 /* The union that is in force. Under the lock. */
 uint32_t marey__recorder_wants(void);
+
+/* cost.c: what a begin and its end cost with those wants, which are in force; of a range, or of an
+ * operator where no ranges are wanted. Measured when the wants are others than before.
+ * MAREY_UNKNOWN: neither is wanted, or no memory. Under the lock. */
+int64_t marey__recorder_measure(uint32_t wants);
 
 /* feeder.c: starts the feeder if there is none. Under the lock. */
 void marey__feeder_start(void);

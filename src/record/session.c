@@ -111,6 +111,7 @@ static enum marey_status begin_locked(struct marey_session *session,
         recorder->n_running--;
         return status;
     }
+    session->range_cost_ns = marey__recorder_measure(marey__recorder_wants());
     session->n_guarded_before = atomic_load_explicit(&recorder->n_guarded, memory_order_relaxed);
     session->start = marey__clock_pair(recorder->is_tsc);
     marey__session_note_positions(session);

@@ -31,6 +31,7 @@ struct marey_session {
     struct marey_clock_pair start;
     struct marey_clock_pair stop;
     int64_t clock_error_ns; /* set at the stop */
+    int64_t range_cost_ns;  /* measured at the start; MAREY_UNKNOWN */
     uint64_t n_guarded_before;
     struct marey_position *positions; /* in the order of the logs; none of a log that was empty */
     size_t n_positions;

@@ -222,6 +222,7 @@ void marey_session_get_stats(struct marey_session *session, struct marey_session
         .start_ns = session->start.epoch_ns,
         .stop_ns = MAREY_UNKNOWN,
         .first_lost_ns = MAREY_UNKNOWN,
+        .range_cost_ns = session->range_cost_ns,
         .is_tsc = session->is_tsc,
     };
     if (marey__session_snapshot(session, &alloc, &snapshot, NULL) != MAREY_OK)

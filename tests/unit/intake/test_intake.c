@@ -464,6 +464,7 @@ static void intake_carries_metadata_and_rank(void **state)
     marey_session_free(session);
     EXPECT_VIEW(marey_trace_meta(trace, "job"), "\"a\"");
     EXPECT_VIEW(marey_trace_meta(trace, "schemaVersion"), "1");
+    EXPECT_TRUE(marey__str_holds(marey_trace_meta(trace, "marey"), "\"range_cost_ns\": "));
     EXPECT_I64(marey_trace_sources(trace, &n)->rank, 3);
     EXPECT_I64(marey_trace_sources(trace, &n)->world_size, 8);
     marey_trace_free(trace);

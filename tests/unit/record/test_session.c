@@ -62,6 +62,7 @@ static void session_sees_its_own_time(void **state)
     EXPECT_I64(stats.first_lost_ns, MAREY_UNKNOWN);
     EXPECT_TRUE(stats.stop_ns > stats.start_ns);
     EXPECT_TRUE(stats.clock_error_ns > 0);
+    EXPECT_TRUE(stats.range_cost_ns > 0);
     stop(session); /* again: nothing */
     EXPECT_U64(stats_of(session).n_records, 10);
     marey_session_free(session);
@@ -93,6 +94,38 @@ static void sessions_nest_and_overlap(void **state)
     EXPECT_U64(stats_of(crossing).n_records, 2 * 28);
     marey_session_free(crossing);
     marey_session_free(inner);
+}
+
+/* The recorder times itself, with what is wanted then; nobody sees what it wrote for that. */
+static void session_tells_what_a_range_costs(void **state)
+{
+    (void)state;
+    static const uint32_t wants[] = {MAREY_WANT_OPS, MAREY_WANT_RANGES | MAREY_WANT_CPU,
+                                     MAREY_WANT_OPS | MAREY_WANT_INPUTS};
+    struct marey_session *outer = start(NULL);
+    record(3);
+    const struct marey_log *log = marey__log;
+
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+        const struct marey_session_options options = {.size = sizeof options, .wants = wants[i]};
+        struct marey_session *session = start(&options);
+        EXPECT_TRUE(marey__log == log);
+        EXPECT_TRUE(stats_of(session).range_cost_ns > 0);
+        EXPECT_U64(stats_of(session).n_records, 0);
+        marey_session_free(session);
+    }
+    EXPECT_U64(stats_of(outer).n_records, 6);
+    EXPECT_U64(stats_of(outer).n_lost, 0);
+    marey_session_free(outer);
+
+    const struct marey_session_options alone = {.size = sizeof alone, .wants = MAREY_WANT_OPS};
+    const struct marey_session_options none = {.size = sizeof none, .wants = MAREY_WANT_INPUTS};
+    struct marey_session *ops = start(&alone);
+    EXPECT_TRUE(stats_of(ops).range_cost_ns > 0);
+    marey_session_free(ops);
+    struct marey_session *inputs = start(&none);
+    EXPECT_I64(stats_of(inputs).range_cost_ns, MAREY_UNKNOWN);
+    marey_session_free(inputs);
 }
 
 static void session_counts_what_finds_no_room(void **state)
@@ -448,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(session_sees_its_own_time),
         cmocka_unit_test(sessions_nest_and_overlap),
+        cmocka_unit_test(session_tells_what_a_range_costs),
         cmocka_unit_test(session_counts_what_finds_no_room),
         cmocka_unit_test(session_counts_losses_of_a_gap_that_began_before),
         cmocka_unit_test(session_keeps_a_chunk_that_was_written_after_a_loss),
