@@ -206,8 +206,11 @@ static void count_part(struct marey_session_stats *stats, const struct marey_sna
 {
     const uint64_t before = stats->n_records;
 
-    for (size_t i = 0; i < part->n_chunks; i++)
+    for (size_t i = 0; i < part->n_chunks; i++) {
+        const uint64_t n = stats->n_records;
         count_records(stats, snapshot, &snapshot->chunk[part->first_chunk + i]);
+        stats->held_bytes += stats->n_records > n ? MAREY_CHUNK_BYTES : 0;
+    }
     stats->n_threads += stats->n_records > before;
     if (part->open_lost > 0)
         note_lost(stats, snapshot, part->open_lost_ticks, part->open_lost);
@@ -230,7 +233,6 @@ void marey_session_get_stats(struct marey_session *session, struct marey_session
     for (size_t i = 0; i < snapshot.n_parts; i++)
         count_part(stats, &snapshot, &snapshot.part[i]);
     stats->n_lost += snapshot.n_guarded;
-    stats->held_bytes = (uint64_t)snapshot.n_chunks * MAREY_CHUNK_BYTES;
     stats->pool_bytes = marey__pool_bound(marey__recorder.pool);
     stats->clock_error_ns = snapshot.clock_error_ns;
     if (!snapshot.is_running)

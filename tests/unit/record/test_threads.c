@@ -232,6 +232,7 @@ static void idle_threads_take_nothing_from_a_later_session(void **state)
         marey_session_get_stats(session, &stats);
         EXPECT_U64(stats.n_lost, 0);
         EXPECT_U64(stats.n_records, 2 * (uint64_t)own.n_ranges);
+        EXPECT_U64(stats.held_bytes, 2 * MAREY_CHUNK_BYTES);
         EXPECT_U64(stats.pool_bytes, small.pool_bytes);
         own.n_ranges = 20 * (int)(MAREY_CHUNK_WORDS / 4); /* the bound holds all the same */
         (void)write_ranges(&own);
