@@ -1,10 +1,12 @@
 /*
- * number.c - integers and fixed-point decimals to text and back, without doubles.
+ * number.c - integers and fixed-point decimals to text and back, without doubles; doubles to text.
  *
  * marey__format_*: two digits at a time from a table.
  * marey__decimal_scaled: decimal text times a power of ten as int64, exact.
  */
 #include "base/json.h"
+
+#include <stdio.h>
 
 static const char two_digits[] = "00010203040506070809101112131415161718192021222324"
                                  "25262728293031323334353637383940414243444546474849"
@@ -53,6 +55,27 @@ size_t marey__format_us(char *out, int64_t ns)
     out[len++] = (char)('0' + rest / 100);
     memcpy(out + len, two_digits + 2 * (rest % 100), 2);
     return len + 2;
+}
+
+size_t marey__put_point(char *number)
+{
+    const size_t n_before = strspn(number, "+-0123456789eE");
+    char *rest = number + n_before;
+    const size_t n_point = strcspn(rest, "+-0123456789eE");
+
+    if (n_point > 0) {
+        rest[0] = '.';
+        memmove(rest + 1, rest + n_point, strlen(rest + n_point) + 1);
+    }
+    return strlen(number);
+}
+
+/* A program may have set a locale: it is the program's, so it is not changed, and asking it for
+ * its point would be a race with who does. */
+size_t marey__format_double(char *out, double value)
+{
+    const int len = snprintf(out, MAREY_NUMBER_BYTES, "%.17g", value);
+    return value - value == 0 ? marey__put_point(out) : (size_t)len;
 }
 
 struct decimal {

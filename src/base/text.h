@@ -47,10 +47,16 @@ void marey__text_add_u64(struct marey_textbuf *text, uint64_t value);
 /* Nanoseconds as microseconds with three decimals: -5 is "-0.005". */
 void marey__text_add_us(struct marey_textbuf *text, int64_t ns);
 
-/* The same into a caller's buffer of at least 32 bytes; return the length. */
+/* The same into a caller's buffer of at least so many bytes; return the length. */
+#define MAREY_NUMBER_BYTES 32
 size_t marey__format_u64(char *out, uint64_t value);
 size_t marey__format_i64(char *out, int64_t value);
 size_t marey__format_us(char *out, int64_t ns);
+size_t marey__format_double(char *out, double value); /* 17 digits, inf, nan */
+
+/* In a number as the C library writes it: one point in place of what a locale has there. Returns
+ * the length. */
+size_t marey__put_point(char *number);
 
 /* Terminates with a zero and hands the bytes over as public text; the buffer is
  * empty afterwards. NULL ptr if it failed. */

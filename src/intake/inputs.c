@@ -3,7 +3,6 @@
  *
  * Source of the forms: docs/dev/design/torch-collector.md and what torch 2.13 writes.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "intake/intake.h"
@@ -135,7 +134,7 @@ static void add_type(struct marey_textbuf *out, const struct input *input)
  * 0.10000000000000001, 1e+20. */
 static void add_double(struct marey_textbuf *out, uint64_t bits)
 {
-    char digits[40];
+    char digits[MAREY_NUMBER_BYTES];
     double value = 0;
 
     memcpy(&value, &bits, sizeof value);
@@ -144,8 +143,7 @@ static void add_double(struct marey_textbuf *out, uint64_t bits)
         marey__text_add_byte(out, '.');
         return;
     }
-    (void)snprintf(digits, sizeof digits, "%.17g", value);
-    marey__text_add_c(out, digits);
+    marey__text_add(out, digits, marey__format_double(digits, value));
 }
 
 static void add_scalar(struct marey_textbuf *out, const struct input *input)

@@ -32,15 +32,17 @@ static void add_member(struct marey_textbuf *text, const char *key, int64_t valu
 
 static void add_counter(struct marey_textbuf *text, const uint64_t *record)
 {
+    char digits[MAREY_NUMBER_BYTES];
     uint32_t scope = 0;
     double value = 0;
 
     memcpy(&value, &record[2], sizeof value);
     marey__text_add_json(text, marey__recorder_text((uint32_t)record[1], &scope));
+    marey__text_add_c(text, ": ");
     if (isfinite(value))
-        marey__text_add_format(text, ": %.17g", value);
+        marey__text_add(text, digits, marey__format_double(digits, value));
     else
-        marey__text_add_c(text, ": null");
+        marey__text_add_c(text, "null");
 }
 
 static bool is_backward(uint32_t site_id)

@@ -2,6 +2,7 @@
  * Tests of base/number.c: numbers as text and back, exact to the last digit (law 1).
  */
 #include <inttypes.h>
+#include <locale.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -51,6 +52,55 @@ struct decimal_case {
     int scale;
     int64_t value;
 };
+
+/* The program's locale is not that of JSON. */
+static void point_is_a_point_in_any_locale(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *want;
+    } cases[] = {
+        {"0,25", "0.25"},
+        {"-1,5e-07", "-1.5e-07"},
+        {"1\xd9\xab"
+         "5e+20",
+         "1.5e+20"},
+        {"0.5", "0.5"},
+        {"1e+20", "1e+20"},
+        {"-3", "-3"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char number[MAREY_NUMBER_BYTES];
+        (void)snprintf(number, sizeof number, "%s", cases[i].text);
+        EXPECT_BYTES(number, marey__put_point(number), cases[i].want);
+        EXPECT_STR(number, cases[i].want);
+    }
+}
+
+/* With a locale that has a comma, where the system has one. */
+static void format_double_does_not_see_the_locale(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *want;
+    } cases[] = {{0.25, "0.25"},
+                 {-1.5e-7, "-1.4999999999999999e-07"},
+                 {1e300, "1.0000000000000001e+300"},
+                 {1.0 / 0.0, "inf"},
+                 {-2.0, "-2"}};
+    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
+    char digits[MAREY_NUMBER_BYTES];
+
+    for (size_t i = 0; i < sizeof locales / sizeof *locales; i++)
+        if (setlocale(LC_NUMERIC, locales[i]) != NULL)
+            break;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        EXPECT_BYTES(digits, marey__format_double(digits, cases[i].value), cases[i].want);
+    (void)setlocale(LC_NUMERIC, "C");
+}
 
 static void decimal_is_exact(void **state)
 {
@@ -147,6 +197,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(format_writes_what_printf_writes),
         cmocka_unit_test(format_us_has_three_decimals),
+        cmocka_unit_test(point_is_a_point_in_any_locale),
+        cmocka_unit_test(format_double_does_not_see_the_locale),
         cmocka_unit_test(decimal_is_exact),
         cmocka_unit_test(decimal_refuses_what_is_no_number),
         cmocka_unit_test(decimal_refuses_what_does_not_fit),
