@@ -58,17 +58,6 @@ def depth_of(group_by_stack_n: int) -> int:
     return group_by_stack_n
 
 
-def add_names(error: ValueError) -> None:
-    """Where no name was near the one that was given, all are told."""
-    words = str(error)
-    names = ", ".join(_core.table_columns())
-    if words.endswith("is no key of the table"):
-        words += f", use one of torch's, such as self_cpu_time_total, or one of {names}"
-    elif words.endswith("is no column of the table"):
-        words += f", use one of {names}"
-    error.args = (words,)
-
-
 class Grouping(NamedTuple):
     """The arguments of key_averages()."""
 
@@ -306,11 +295,7 @@ class Averages(Sequence[Row]):
             "shapes_width": width_of(max_shapes_column_width),
             "src_width": width_of(max_src_column_width),
         }
-        try:
-            return shown._core.table(**options)
-        except ValueError as error:
-            add_names(error)
-            raise
+        return shown._core.table(**options)
 
     def __len__(self) -> int:
         return len(self._rows)

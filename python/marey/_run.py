@@ -83,9 +83,6 @@ def answer() -> tuple[str, str]:
         try:
             session.trace().averages().table(sort=options.sort)
         except ValueError as error:
-            from marey._averages import add_names  # this process runs no program
-
-            add_names(error)
             return "refused", str(error)
     return "ready", SITE
 

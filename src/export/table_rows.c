@@ -49,6 +49,13 @@ static void choose_defaults(struct marey_table *table)
             table->column[table->n_columns++] = column[i];
 }
 
+static void add_columns(struct marey_textbuf *out)
+{
+    const char *const *name = marey_table_columns();
+    for (size_t i = 0; name[i] != NULL; i++)
+        marey__text_add_format(out, "%s%s", i == 0 ? "" : ", ", name[i]);
+}
+
 static enum marey_status fail_with_nearest(const struct marey_table *table, const char *what,
                                            const char *kind, struct marey_str name, bool with_keys,
                                            struct marey_error *err)
@@ -56,9 +63,12 @@ static enum marey_status fail_with_nearest(const struct marey_table *table, cons
     struct marey_textbuf nearest;
     marey__text_init(&nearest, &table->alloc);
     marey__column_nearest(name, with_keys, &nearest);
-    const char *word = nearest.len == 0                                ? ""
-                       : memchr(nearest.ptr, ',', nearest.len) != NULL ? ", nearest are "
-                                                                       : ", nearest is ";
+    const char *word = with_keys ? ", use one of torch's, such as self_cpu_time_total, or one of "
+                                 : ", use one of ";
+    if (nearest.len > 0)
+        word = memchr(nearest.ptr, ',', nearest.len) != NULL ? ", nearest are " : ", nearest is ";
+    else
+        add_columns(&nearest);
     const enum marey_status status =
         marey__text_failed(&nearest)
             ? marey__fail_nomem(err)

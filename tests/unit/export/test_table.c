@@ -239,6 +239,11 @@ static void device_rows_sort_by_their_sum(void **state)
 }
 
 /* Fixture B04. What is not near is no help. */
+#define COLUMNS                                                                                    \
+    "name, kind, overload, calls, timed, self, self_share, total, total_share, mean, min, p50, "   \
+    "p99, max, device_self, device_self_share, device_total, device_mean, device_operations, "     \
+    "shapes, stack"
+
 static void wrong_names_get_the_nearest(void **state)
 {
     (void)state;
@@ -251,9 +256,10 @@ static void wrong_names_get_the_nearest(void **state)
     expect_no_table(trace, (struct marey_table_options){.columns = "name, sefl"},
                     "cannot choose columns: 'sefl' is no column of the table, nearest is 'self'");
     expect_no_table(trace, (struct marey_table_options){.columns = ""},
-                    "cannot choose columns: '' is no column of the table");
+                    "cannot choose columns: '' is no column of the table, use one of " COLUMNS);
     expect_no_table(trace, (struct marey_table_options){.sort = "foo"},
-                    "cannot sort: 'foo' is no key of the table");
+                    "cannot sort: 'foo' is no key of the table, use one of torch's, such as "
+                    "self_cpu_time_total, or one of " COLUMNS);
     marey_trace_free(trace);
 }
 
