@@ -47,6 +47,20 @@ static struct marey_table_options table_options(const struct report_settings *re
     return options;
 }
 
+/* Else an empty column is all that shows it. */
+static void tell_stacks_missing(const struct marey_averages *averages)
+{
+    size_t n = 0;
+    const struct marey_average *row = marey_averages_rows(averages, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (marey_averages_string(averages, row[i].stack_id).len > 0)
+            return;
+    if (n > 0)
+        message_print("the trace has no stacks, so that '--group-by stack' changes nothing; they "
+                      "are there if it was recorded with_stack=True");
+}
+
 static enum marey_status marey_report(struct marey_trace *trace,
                                       const struct report_settings *report, struct marey_text *text,
                                       struct marey_error *err)
@@ -66,6 +80,8 @@ static enum marey_status marey_report(struct marey_trace *trace,
     enum marey_status status = marey_averages_new(trace, &options, &averages, err);
     if (status == MAREY_OK)
         status = marey_table_text(averages, &layout, text, err);
+    if (status == MAREY_OK && report->by_stack > 0)
+        tell_stacks_missing(averages);
     marey_averages_free(averages);
     return status;
 }
