@@ -453,6 +453,8 @@ class Trace:
     def __repr__(self) -> str:
         sources = self.sources
         where = repr(sources[0].path) if len(sources) == 1 else f"{len(sources)} files"
+        if not any(source.path for source in sources):
+            where = "of a recording"
         n_slices = len(self._slices["start_ns"])
         return f"<marey.Trace {where}, {n_slices} slices on {len(self._track_records)} tracks>"
 

@@ -65,7 +65,7 @@ static void add_trace(const struct marey_table *table, struct marey_textbuf *out
     add_key(out, "tracks", false);
     marey__text_add_u64(out, window.n_tracks);
     add_key(out, "slices", false);
-    marey__text_add_u64(out, marey_trace_slices(table->trace).n);
+    marey__text_add_u64(out, window.n_slices);
     add_key(out, "window_ns", false);
     add_i64(out,
             window.start_ns == MAREY_UNKNOWN ? MAREY_UNKNOWN : window.end_ns - window.start_ns);

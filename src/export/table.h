@@ -115,7 +115,8 @@ struct marey_window {
     int64_t start_ns;
     int64_t end_ns; /* both MAREY_UNKNOWN if no slice has a time */
     uint64_t n_operations;
-    uint64_t n_tracks; /* that have slices */
+    uint64_t n_slices; /* but those of the window itself */
+    uint64_t n_tracks; /* that have such slices */
 };
 struct marey_window marey__table_window(const struct marey_table *table);
 void marey__table_add_account(const struct marey_table *table, struct marey_textbuf *out);

@@ -15,27 +15,36 @@ static const char *const map_words[] = {
     [MAREY_LEDGER_INFO] = "noted",
 };
 
+static void widen(struct marey_window *window, int64_t start_ns, int64_t dur_ns)
+{
+    if (dur_ns == MAREY_UNKNOWN)
+        return;
+    if (window->start_ns == MAREY_UNKNOWN || start_ns < window->start_ns)
+        window->start_ns = start_ns;
+    if (window->end_ns == MAREY_UNKNOWN || start_ns + dur_ns > window->end_ns)
+        window->end_ns = start_ns + dur_ns;
+}
+
+/* What a profiler writes of its own window is neither work nor a thread of the program. */
 struct marey_window marey__table_window(const struct marey_table *table)
 {
     const struct marey_slices slices = marey_trace_slices(table->trace);
-    size_t n_categories = 0;
-    const struct marey_category *category = marey_trace_categories(table->trace, &n_categories);
-    struct marey_window window = {MAREY_UNKNOWN, MAREY_UNKNOWN, 0, 0};
-    size_t n_tracks = 0;
-    const struct marey_track *track = marey_trace_tracks(table->trace, &n_tracks);
-    for (size_t i = 0; i < n_tracks; i++)
-        window.n_tracks += track[i].n_slices > 0;
-    for (size_t i = 0; i < slices.n; i++) {
-        const enum marey_kind kind = category[slices.cat_id[i]].kind;
-        window.n_operations += marey_kind_is_device_operation(kind);
-        if (kind == MAREY_KIND_WINDOW || slices.dur_ns[i] == MAREY_UNKNOWN)
-            continue;
-        const int64_t start = slices.start_ns[i];
-        const int64_t end = start + slices.dur_ns[i];
-        if (window.start_ns == MAREY_UNKNOWN || start < window.start_ns)
-            window.start_ns = start;
-        if (window.end_ns == MAREY_UNKNOWN || end > window.end_ns)
-            window.end_ns = end;
+    size_t n = 0;
+    const struct marey_category *category = marey_trace_categories(table->trace, &n);
+    const struct marey_track *track = marey_trace_tracks(table->trace, &n);
+    struct marey_window window = {.start_ns = MAREY_UNKNOWN, .end_ns = MAREY_UNKNOWN};
+    for (size_t t = 0; t < n; t++) {
+        const size_t n_before = window.n_slices;
+        for (size_t k = 0; k < track[t].n_slices; k++) {
+            const size_t i = track[t].first_slice + k;
+            const enum marey_kind kind = category[slices.cat_id[i]].kind;
+            if (kind == MAREY_KIND_WINDOW)
+                continue;
+            window.n_slices++;
+            window.n_operations += marey_kind_is_device_operation(kind);
+            widen(&window, slices.start_ns[i], slices.dur_ns[i]);
+        }
+        window.n_tracks += window.n_slices > n_before;
     }
     return window;
 }
@@ -145,7 +154,7 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
         marey__text_add_byte(out, ')');
     }
     marey__text_add_c(out, ", ");
-    add_count(out, marey_trace_slices(table->trace).n, " slice", " slices");
+    add_count(out, window.n_slices, " slice", " slices");
     marey__text_add_c(out, " on ");
     add_count(out, window.n_tracks, " track", " tracks");
     if (table->has_device) {
