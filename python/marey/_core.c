@@ -273,7 +273,7 @@ static PyMethodDef module_methods[] = {
     {"library_path", module_library_path, METH_NOARGS, "Where the loaded libmarey lies."},
     {"version", module_version, METH_NOARGS, "Version of the loaded libmarey."},
     {"table_columns", module_table_columns, METH_NOARGS, "Names that columns= takes."},
-    {"arm_guard", core_arm_guard, METH_NOARGS, "The default of SIGTERM was set again."},
+    {"arm_guard", core_arm_guard, METH_NOARGS, "The default of a signal was set again."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -249,7 +249,7 @@ _process: _Process | None = None
 
 
 def _watch_the_default() -> None:
-    """A program that handles SIGTERM for a while, as asyncio does, sets the default again, and
+    """A program that handles a signal for a while, as asyncio does, sets the default again, and
     so takes the handler of the guard away. `signal.signal` calls `_signal.signal`."""
     import _signal
 
@@ -257,7 +257,8 @@ def _watch_the_default() -> None:
 
     def signal(number: int, handler: Any, /) -> Any:
         former = set_handler(number, handler)
-        if number == _signal.SIGTERM and handler == _signal.SIG_DFL:
+        is_default = isinstance(handler, int) and handler == _signal.SIG_DFL
+        if is_default and number in (_signal.SIGTERM, _signal.SIGHUP):
             _core.arm_guard()
         return former
 

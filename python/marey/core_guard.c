@@ -2,7 +2,8 @@
  * core_guard.c - a trace also for a process that is terminated.
  *
  * A handler of Python runs when the main thread comes back to the interpreter, which a
- * process that hangs in C never does; it would outlive the SIGTERM that is to end it. So the
+ * process that hangs in C never does; it would outlive the SIGTERM that is to end it, or the
+ * SIGHUP of a terminal that is closed. So the
  * handler is one of C that wakes a thread of its own, and that thread writes the trace without
  * the GIL, prints the table, and then lets the signal do what it would have done. Python still
  * sees the default disposition. A program that sets its own takes the place of this one; that
@@ -18,11 +19,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "marey/aggregate.h"
 #include "marey/export.h"
 #include "marey/intake.h"
+
+#define PATIENCE_S 10
 
 enum guard_state {
     GUARD_ABSENT = 0,  /* nothing is to be written */
@@ -33,7 +37,9 @@ enum guard_state {
 };
 
 static struct {
-    pid_t pid; /* of the process that is guarded, not of one that it forks */
+    pid_t pid;                     /* of the process that is guarded, not of one that it forks */
+    volatile sig_atomic_t number;  /* of the signal that came first */
+    volatile sig_atomic_t is_over; /* the program has come to its end: it writes the trace */
     sem_t asked;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -53,10 +59,22 @@ static struct {
     .changed = PTHREAD_COND_INITIALIZER,
 };
 
-static void die(void)
+static const int guarded_signals[] = {SIGTERM, SIGHUP};
+
+static void die(int number)
 {
-    (void)signal(SIGTERM, SIG_DFL);
-    (void)kill(getpid(), SIGTERM);
+    (void)signal(number, SIG_DFL);
+    (void)kill(getpid(), number);
+}
+
+/* The program ends where the signal met it, while the trace is written. But what the thread was
+ * about may be a lock that the writer needs, so there is an end to the patience. */
+static void wait_for_the_end(void)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+
+    for (int i = 0; i < PATIENCE_S * 100 && guard.is_over == 0; i++)
+        (void)nanosleep(&moment, NULL);
 }
 
 /* Calls only what is safe in a handler. */
@@ -64,11 +82,13 @@ static void on_signal(int number)
 {
     const int error = errno;
 
-    (void)number;
-    if (getpid() == guard.pid)
+    if (getpid() != guard.pid) {
+        die(number);
+    } else {
+        guard.number = guard.number == 0 ? number : guard.number;
         (void)sem_post(&guard.asked);
-    else
-        die();
+        wait_for_the_end();
+    }
     errno = error;
 }
 
@@ -151,7 +171,7 @@ static void *guard_thread(void *unused)
     (void)pthread_mutex_unlock(&guard.lock);
     if (is_ours)
         write_trace();
-    die();
+    die(guard.number);
     return NULL;
 }
 
@@ -172,17 +192,26 @@ static int start_thread(void)
 }
 
 /* A signal that is ignored, or that somebody handles, is none of ours. */
-static int set_handler(void)
+static int set_handler(int number)
 {
     struct sigaction former;
     struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     (void)sigemptyset(&ours.sa_mask);
-    if (sigaction(SIGTERM, NULL, &former) != 0)
+    if (sigaction(number, NULL, &former) != 0)
         return errno;
     if ((former.sa_flags & SA_SIGINFO) != 0 || former.sa_handler != SIG_DFL)
         return 0;
-    return sigaction(SIGTERM, &ours, NULL) != 0 ? errno : 0;
+    return sigaction(number, &ours, NULL) != 0 ? errno : 0;
+}
+
+static int set_handlers(void)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < sizeof guarded_signals / sizeof guarded_signals[0] && error == 0; i++)
+        error = set_handler(guarded_signals[i]);
+    return error;
 }
 
 /* NULL stays NULL. */
@@ -193,7 +222,8 @@ static bool copy(char **to, const char *text)
 }
 
 /* begin_guard(session, path, other_path, overwrite, rank, world_size, header, sort, limit): from
- * now on a SIGTERM writes the trace of the session, and prints a table if it has a header. */
+ * now on a SIGTERM or SIGHUP writes the trace of the session, and prints a table if it has a
+ * header. */
 PyObject *core_begin_guard(PyObject *module, PyObject *args)
 {
     const struct core_state *state = PyModule_GetState(module);
@@ -221,7 +251,7 @@ PyObject *core_begin_guard(PyObject *module, PyObject *args)
     guard.state = GUARD_ON;
     int error = sem_init(&guard.asked, 0, 0) != 0 ? errno : start_thread();
     if (error == 0)
-        error = set_handler();
+        error = set_handlers();
     if (error != 0) {
         errno = error;
         return PyErr_SetFromErrno(PyExc_OSError);
@@ -235,7 +265,7 @@ PyObject *core_arm_guard(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     if (guard.pid == getpid())
-        (void)set_handler();
+        (void)set_handlers();
     Py_RETURN_NONE;
 }
 
@@ -245,6 +275,7 @@ PyObject *core_end_guard(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
+    guard.is_over = guard.pid == getpid();
     (void)pthread_mutex_lock(&guard.lock);
     while (guard.state == GUARD_THREAD) {
         Py_BEGIN_ALLOW_THREADS(void)

@@ -97,6 +97,12 @@ def test_a_script_is_recorded(run: Runner) -> None:
         ("raise KeyError('gone')", 1),
         ("os.kill(os.getpid(), signal.SIGINT); time.sleep(10)", -signal.SIGINT),
         ("os.kill(os.getpid(), signal.SIGTERM); time.sleep(10)", -signal.SIGTERM),
+        ("os.kill(os.getpid(), signal.SIGHUP); time.sleep(10)", -signal.SIGHUP),
+        ("signal.raise_signal(signal.SIGTERM); os._exit(0)", -signal.SIGTERM),  # no step further
+        ("class Odd:\n"
+         "    __eq__ = lambda self, other: 1 / 0\n"
+         "    __call__ = lambda self, *_: sys.exit(9)\n"
+         "signal.signal(signal.SIGTERM, Odd()); os.kill(os.getpid(), signal.SIGTERM)", 9),
         ("signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n"
          "os.kill(os.getpid(), signal.SIGTERM); time.sleep(10)", 9),
         ("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
