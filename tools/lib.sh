@@ -1,7 +1,8 @@
 # lib.sh - what the scripts of this folder share; sourced, from the root of the tree.
 
 export PYTHONDONTWRITEBYTECODE=1
-export PATH="$PWD/.venv/bin:$PATH"
+# Once, though scripts that source this call others that do.
+[[ "$PATH" == "$PWD/.venv/bin:"* ]] || export PATH="$PWD/.venv/bin:$PATH"
 
 say() { printf '%s\n' "marey: $*"; }
 
