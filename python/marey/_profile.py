@@ -537,13 +537,14 @@ class profile:
         for text in (key, value):
             _check_text(key, text)
         try:
-            parsed = json.loads(value, parse_constant=_refuse_constant)
+            parsed = json.loads(value, parse_constant=_refuse_constant, parse_int=str)
         except ValueError as error:
             raise ValueError(f"metadata '{key}' is not JSON: {error}") from None
         except RecursionError:
             raise _too_deep(key) from None
         if _depth(parsed) > JSON_DEPTH:
             raise _too_deep(key)
+        _check_text(key, json.dumps(parsed, ensure_ascii=False))  # what its escapes stand for
         self._metadata[key] = value
         self._trace = None
 

@@ -507,6 +507,7 @@ def test_metadata_is_in_the_head() -> None:
         ("k", '{"a":' * 600 + "1" + "}" * 600, "is nested deeper than 256 levels"),
         ("k", "[" * 100_000 + "]" * 100_000, "is nested deeper than 256 levels"),
         ("k", '"\ud800"', "metadata 'k' is no text: '\\\\ud800' at 1 is half a surrogate pair"),
+        ("k", r'{"a\ud800": 1}', "metadata 'k' is no text: .* is half a surrogate pair"),
         ("a\udfff", "1", r"metadata 'a\\udfff' is no text"),
         ("traceEvents", "[]", "a member 'traceEvents' of its own, choose another key"),
         ("baseTimeNanoseconds", "1", "choose another key"),
@@ -525,6 +526,7 @@ def test_metadata_may_be_as_deep_as_it_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     with marey.profile() as prof:
         prof.add_metadata_json("deep", "[" * 256 + "]" * 256)
+        prof.add_metadata_json("long", "1" * 5000)
     prof.export_chrome_trace(path)
     assert "deep" in marey.load(path).metadata
     with pytest.raises(ValueError, match="half a surrogate pair"):
