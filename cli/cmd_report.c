@@ -57,8 +57,8 @@ static void tell_stacks_missing(const struct marey_averages *averages)
         if (marey_averages_string(averages, row[i].stack_id).len > 0)
             return;
     if (n > 0)
-        message_print("the trace has no stacks, so that '--group-by stack' changes nothing; they "
-                      "are there if it was recorded with_stack=True");
+        message_print("the trace has no stacks, so that '--group-by stack' changes nothing; "
+                      "torch.profiler records them with_stack=True");
 }
 
 static enum marey_status marey_report(struct marey_trace *trace,

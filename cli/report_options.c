@@ -32,6 +32,8 @@ static bool each_word(const struct command *command, const char *list,
     }
 }
 
+#define DEFAULT_DEPTH 5
+
 static bool take_group(const struct command *command, const char *word,
                        struct report_settings *report)
 {
@@ -39,12 +41,16 @@ static bool take_group(const struct command *command, const char *word,
 
     if (strcmp(word, "name") == 0)
         return true;
-    if (strcmp(word, "shape") == 0) {
+    if (strcmp(word, "shape") == 0 || strcmp(word, "shapes") == 0) {
         report->by_shape = true;
         return true;
     }
     if (strcmp(word, "overload") == 0) {
         report->by_overload = true;
+        return true;
+    }
+    if (strcmp(word, "stack") == 0) {
+        report->by_stack = DEFAULT_DEPTH;
         return true;
     }
     if (strncmp(word, "stack:", 6) == 0 && options_read_number(word + 6, &depth) && depth > 0 &&
@@ -202,7 +208,8 @@ const struct option report_options[] = {
      .type = OPTION_PARSED,
      .parse = parse_group_by,
      .help = "one row for each combination of KEYS, separated by commas: name (always), shape "
-             "(input shapes), stack:N (innermost N entries of the call stack), overload"},
+             "(input shapes), stack:N (innermost N entries of the call stack, 5 without N), "
+             "overload"},
     {.name = "limit",
      .letter = 'n',
      .argument = "N",
