@@ -299,15 +299,14 @@ def _build_alone(force: bool) -> Path:
 # ---- how things stand ----------------------------------------------------------------------------
 
 
-def _others(name: str) -> str:
-    """Which other torch there are objects for."""
+def _others(version: str) -> str:
+    """Which other torch there are objects for. One for the same torch is of another Marey."""
     others = {
         path.name.split("-")[1]
         for folder in (READY_FOLDER, _cache_folder())
         for path in folder.glob(f"{NAME}-*.so")
-        if path.name != name
-    }
-    return f", it is for {', '.join(sorted(others))}" if others else ""
+    } - {version}
+    return f", only for {', '.join(sorted(others))}" if others else ""
 
 
 def _status(torch: Torch) -> Status:
@@ -327,7 +326,7 @@ def _status(torch: Torch) -> Status:
         # The first line is the command.
         said = log.read_text(encoding="utf-8", errors="replace").partition("\n\n")
         raise compile_error(torch, said[2] or said[0], log)
-    detail = f"not built yet for torch {torch.version}{_others(name)}"
+    detail = f"none for torch {torch.version} yet{_others(torch.version)}"
     if cached.is_file():
         detail = f"'{cached}' is damaged and is compiled again when it is needed"
     return Status(NAME, "not built", detail, "run 'marey doctor --build'", None)

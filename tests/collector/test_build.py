@@ -274,7 +274,7 @@ def test_status_tells_which_torch_there_are_objects_for(world: World) -> None:
     world.make_torch(version="2.14.0")
     status = world.status()
     assert status["state"] == "not built"
-    assert status["detail"] == "not built yet for torch 2.14.0, it is for 2.11.0+cpu"
+    assert status["detail"] == "none for torch 2.14.0 yet, only for 2.11.0+cpu"
 
 
 def test_another_source_has_another_key(world: World) -> None:
