@@ -69,12 +69,16 @@ _live_torch.adapt_compiler()
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
+    """Takes in all of the rest: whoever asks for one of them needs most. And takes itself away,
+    as a module with this function is slower at every attribute, 40 ns at each
+    `marey.record_function`."""
+    if name not in _HOME_OF:
         raise AttributeError(f"module 'marey' has no attribute {name!r}")
-    module = __import__(f"marey.{home}", fromlist=[name])
-    value = globals()[name] = getattr(module, name)
-    return value
+    for home, names in _HOMES.items():
+        module = __import__(f"marey.{home}", fromlist=names)
+        globals().update({each: getattr(module, each) for each in names})
+    globals().pop("__getattr__", None)
+    return globals()[name]
 
 
 def __dir__() -> list[str]:
