@@ -141,8 +141,7 @@ MAREY_API MAREY_MUST_CHECK enum marey_status marey_session_add_meta(struct marey
 /* What a session came to so far. */
 struct marey_session_stats {
     uint64_t n_records;     /* begins, ends, marks, counters in the session's time */
-    uint64_t n_lost;        /* records for which there was no room, or that met a guard; losses
-                               that began before the session, or last beyond it, count whole */
+    uint64_t n_lost;        /* records for which there was no room, or that met a guard */
     uint64_t held_bytes;    /* of memory that holds the session's records */
     uint64_t pool_bytes;    /* the bound */
     int64_t start_ns;       /* since the Unix epoch */

@@ -142,7 +142,7 @@ static void add_point(struct intake *in, const uint64_t *record, uint64_t offset
         marey__builder_add_counter(in->builder, &point);
 }
 
-static void note_gap(struct intake *in, uint64_t ticks, uint64_t n, uint64_t offset)
+static void note_gap(struct intake *in, uint64_t ticks)
 {
     in->gap_ns = marey__intake_ns(in, ticks);
     if (in->first_lost_ns == MAREY_UNKNOWN || in->gap_ns < in->first_lost_ns)
@@ -150,15 +150,15 @@ static void note_gap(struct intake *in, uint64_t ticks, uint64_t n, uint64_t off
     struct marey_open_range *range = marey__open_top(&in->open);
     for (; range != NULL; range = marey__open_around(&in->open, range))
         range->is_doubtful = true;
-    marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LOST, n, offset);
 }
 
-static void take_gap(struct intake *in, const uint64_t *gap, uint64_t offset)
+/* A gap may reach over the session's ends and hold losses of others. */
+static void take_gap(struct intake *in, const uint64_t *gap)
 {
     const uint64_t start = in->snapshot->start_ticks;
 
-    if (marey__gap_concerns(gap, start, in->snapshot->stop_ticks))
-        note_gap(in, marey__gap_start(gap, start), gap[1], offset);
+    if (in->part->n_lost > 0 && marey__gap_concerns(gap, start, in->snapshot->stop_ticks))
+        note_gap(in, marey__gap_start(gap, start));
 }
 
 /* ---- CPU time ---------------------------------------------------------------------------- */
@@ -208,7 +208,7 @@ static void take_record(struct intake *in, const uint64_t *record, uint64_t offs
     in->begun = NULL;
     in->ended = NULL;
     if (kind == MAREY_RECORD_GAP) {
-        take_gap(in, record, offset);
+        take_gap(in, record);
         return;
     }
     const uint64_t ticks = marey__record_value(record);
@@ -247,15 +247,18 @@ static void take_thread(struct intake *in, const struct marey_log_part *part)
                                                           .stream = MAREY_UNKNOWN,
                                                       });
     in->gap_ns = MAREY_UNKNOWN;
+    in->part = part;
     for (size_t i = 0; i < part->n_chunks && !in->failed; i++)
         take_chunk(in, part->first_chunk + i);
 
     int64_t end_ns = marey__intake_ns(in, in->snapshot->stop_ticks);
-    if (part->open_lost > 0) {
-        note_gap(in, part->open_lost_ticks, part->open_lost,
-                 marey__recorded_offset(part->first_chunk, 0));
+    if (part->is_losing) {
+        note_gap(in, part->open_lost_ticks);
         end_ns = in->gap_ns;
     }
+    if (part->n_lost > 0)
+        marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LOST, part->n_lost,
+                           marey__recorded_offset(part->first_chunk, 0));
     cut_open(in, end_ns);
     if (in->n_records > n_before)
         marey__intake_name_thread(in, part);

@@ -22,6 +22,7 @@ struct intake {
     struct marey_alloc alloc;
     struct marey_builder *builder;
     const struct marey_snapshot *snapshot;
+    const struct marey_log_part *part; /* the thread that is taken */
     struct marey_recorded_args *args;
     uint32_t wants;
     int64_t base_ns;

@@ -73,8 +73,8 @@ static inline uint32_t marey__record_words(const uint64_t *record)
     return 1;
 }
 
-/* A gap concerns a session if it lies in its time with some part: how many of the records were
- * its own is not known, so all count. */
+/* A gap concerns a session if it lies in its time with some part. How many of the records were the
+ * session's own is not told here but by what the thread had lost at both of its ends. */
 static inline bool marey__gap_concerns(const uint64_t *gap, uint64_t start_ticks,
                                        uint64_t stop_ticks)
 {

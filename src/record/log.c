@@ -76,6 +76,9 @@ void marey__log_lose(struct marey_log *log)
     const uint64_t n = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
     const uint64_t ticks = now();
 
+    atomic_store_explicit(&log->n_lost,
+                          atomic_load_explicit(&log->n_lost, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     atomic_store_explicit(&log->open_lost, n + 1, memory_order_relaxed);
     atomic_store_explicit(&log->last_lost_ticks, ticks, memory_order_relaxed);
     if (n == 0)

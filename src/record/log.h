@@ -33,6 +33,7 @@ struct marey_log {
     _Atomic(uint64_t) open_lost_ticks;   /* the time of the first of them, + 1; 0: none. Release:
                                             the count before it is of the same gap */
     _Atomic(uint64_t) last_lost_ticks;   /* relaxed: tells whether a session is concerned */
+    _Atomic(uint64_t) n_lost;            /* in all; relaxed: a count */
     _Atomic(bool) has_ended;             /* release: the thread writes no more */
 
     /* Of who holds the recorder's lock. */

@@ -97,7 +97,7 @@ void marey__recorder_recycle(struct marey_session *gone)
     marey__session_unpin_positions(gone);
     while (*link != NULL) {
         struct marey_log *log = *link;
-        recycle_chunks(log, marey__position_in(&walk, log), stop_ticks);
+        recycle_chunks(log, marey__position_in(&walk, log).chunk, stop_ticks);
         if (is_over(log))
             free_log(link);
         else

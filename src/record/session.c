@@ -175,6 +175,7 @@ static enum marey_status stop_locked(struct marey_session *session, struct marey
         return MAREY_OK;
     session->stop = marey__clock_pair(session->is_tsc);
     session->is_running = false;
+    marey__session_note_losses(session);
     session->clock_error_ns = error_of_clock(session);
     marey__recorder.n_running--;
     (void)pthread_cond_signal(&marey__recorder.feeder_wakes);

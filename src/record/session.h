@@ -17,7 +17,14 @@ struct marey_session_meta {
 /* Where in a thread's log a session begins: nothing of it lies before this chunk. */
 struct marey_position {
     uint64_t log_serial;
-    struct marey_chunk *chunk; /* pinned */
+    struct marey_chunk *chunk; /* pinned; NULL: the log was empty */
+    uint64_t n_lost;           /* records that the thread had lost until then */
+};
+
+/* What a thread had lost when a session stopped. */
+struct marey_losses {
+    uint64_t log_serial;
+    uint64_t n_lost;
 };
 
 struct marey_session {
@@ -36,6 +43,10 @@ struct marey_session {
     struct marey_position *positions; /* in the order of the logs; none of a log that was empty */
     size_t n_positions;
     size_t positions_capacity;
+    struct marey_losses *losses; /* at the stop, of threads that lost any, in the same order */
+    size_t n_losses;
+    size_t losses_capacity;
+    bool knows_losses; /* it has stopped and noted all of them */
     struct marey_session_meta *metas;
     size_t n_metas;
     size_t metas_capacity;
@@ -47,7 +58,8 @@ struct marey_log_part {
     char name[MAREY_THREAD_NAME_BYTES];
     size_t first_chunk; /* in the snapshot's chunks */
     size_t n_chunks;
-    uint64_t open_lost;       /* records being lost at the end; 0: none */
+    uint64_t n_lost;          /* records of the session */
+    bool is_losing;           /* when the session ended */
     uint64_t open_lost_ticks; /* since then; within the session */
 };
 
@@ -86,6 +98,10 @@ int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot, uint64_t recor
  * is older; without memory it begins in each log's first chunk. Under the lock, once its time has
  * begun. */
 void marey__session_note_positions(struct marey_session *session);
+
+/* Notes what each thread has lost; without memory later losses count as the session's too. Under
+ * the lock, when its time is over. */
+void marey__session_note_losses(struct marey_session *session);
 void marey__session_unpin_positions(struct marey_session *session); /* under the lock */
 void marey__session_free_positions(struct marey_session *session);
 
@@ -93,12 +109,13 @@ void marey__session_free_positions(struct marey_session *session);
 struct marey_position_walk {
     const struct marey_session *session;
     size_t at;
+    size_t at_losses;
 };
 
-/* The chunk in which the session begins, of each log in the order of the list; NULL: the log is
- * empty. */
-struct marey_chunk *marey__position_in(struct marey_position_walk *walk,
-                                       const struct marey_log *log);
+/* Of each log in the order of the list: the chunk in which the session begins, NULL for a log that
+ * is empty, and how many records the thread lost in it. */
+struct marey_position marey__position_in(struct marey_position_walk *walk,
+                                         const struct marey_log *log);
 
 /* meta.c: frees what was added to the head. */
 void marey__session_free_metas(struct marey_session *session);

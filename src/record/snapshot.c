@@ -32,11 +32,12 @@ static void count(const struct marey_session *session, struct marey_snapshot *sn
     struct marey_position_walk positions = {.session = session};
 
     for (struct marey_log *log = marey__recorder.logs; log != NULL; log = log->next) {
-        struct log_walk walk = {.next = marey__position_in(&positions, log)};
+        const struct marey_position begin = marey__position_in(&positions, log);
+        struct log_walk walk = {.next = begin.chunk};
         size_t n = 0;
         while (walk_next(&walk, snapshot))
             n++;
-        *n_parts += n > 0 || atomic_load_explicit(&log->open_lost, memory_order_relaxed) > 0;
+        *n_parts += n > 0 || begin.n_lost > 0;
         *n_chunks += n;
     }
 }
@@ -50,7 +51,7 @@ static void take_open_gap(struct marey_log_part *part, const struct marey_log *l
 
     if (since == 0 || until < snapshot->start_ticks || since > snapshot->stop_ticks)
         return;
-    part->open_lost = atomic_load_explicit(&log->open_lost, memory_order_relaxed);
+    part->is_losing = part->n_lost > 0;
     part->open_lost_ticks = since - 1 > snapshot->start_ticks ? since - 1 : snapshot->start_ticks;
 }
 
@@ -83,15 +84,17 @@ static void fill(const struct marey_session *session, struct marey_snapshot *sna
 
     for (struct marey_log *log = marey__recorder.logs; log != NULL && snapshot->n_parts < n_parts;
          log = log->next) {
+        const struct marey_position begin = marey__position_in(&positions, log);
         struct marey_log_part part = {
             .thread_id = log->thread_id,
             .first_chunk = snapshot->n_chunks,
+            .n_lost = begin.n_lost,
         };
-        fill_chunks(snapshot, log, marey__position_in(&positions, log), n_chunks);
+        fill_chunks(snapshot, log, begin.chunk, n_chunks);
         part.n_chunks = snapshot->n_chunks - part.first_chunk;
         take_open_gap(&part, log, snapshot);
         memcpy(part.name, log->name, sizeof part.name);
-        if (part.n_chunks > 0 || part.open_lost > 0)
+        if (part.n_chunks > 0 || part.n_lost > 0)
             snapshot->part[snapshot->n_parts++] = part;
     }
 }
@@ -176,18 +179,17 @@ static bool is_in_time(const struct marey_snapshot *snapshot, const uint64_t *re
     return ticks >= snapshot->start_ticks && ticks < snapshot->stop_ticks;
 }
 
-static void note_lost(struct marey_session_stats *stats, const struct marey_snapshot *snapshot,
-                      uint64_t ticks, uint64_t n)
+static void note_gap(struct marey_session_stats *stats, const struct marey_snapshot *snapshot,
+                     uint64_t ticks)
 {
     const int64_t ns = marey__snapshot_ns(snapshot, ticks);
 
-    stats->n_lost += n;
     if (stats->first_lost_ns == MAREY_UNKNOWN || ns < stats->first_lost_ns)
         stats->first_lost_ns = ns;
 }
 
 static void count_records(struct marey_session_stats *stats, const struct marey_snapshot *snapshot,
-                          const struct marey_chunk_part *chunk)
+                          const struct marey_log_part *part, const struct marey_chunk_part *chunk)
 {
     for (uint32_t at = 0; at < chunk->n_words; at += marey__record_words(chunk->word + at)) {
         const uint64_t *record = chunk->word + at;
@@ -196,8 +198,9 @@ static void count_records(struct marey_session_stats *stats, const struct marey_
             continue;
         if (kind != MAREY_RECORD_GAP)
             stats->n_records += is_in_time(snapshot, record);
-        else if (marey__gap_concerns(record, snapshot->start_ticks, snapshot->stop_ticks))
-            note_lost(stats, snapshot, marey__gap_start(record, snapshot->start_ticks), record[1]);
+        else if (part->n_lost > 0 &&
+                 marey__gap_concerns(record, snapshot->start_ticks, snapshot->stop_ticks))
+            note_gap(stats, snapshot, marey__gap_start(record, snapshot->start_ticks));
     }
 }
 
@@ -208,12 +211,13 @@ static void count_part(struct marey_session_stats *stats, const struct marey_sna
 
     for (size_t i = 0; i < part->n_chunks; i++) {
         const uint64_t n = stats->n_records;
-        count_records(stats, snapshot, &snapshot->chunk[part->first_chunk + i]);
+        count_records(stats, snapshot, part, &snapshot->chunk[part->first_chunk + i]);
         stats->held_bytes += stats->n_records > n ? MAREY_CHUNK_BYTES : 0;
     }
     stats->n_threads += stats->n_records > before;
-    if (part->open_lost > 0)
-        note_lost(stats, snapshot, part->open_lost_ticks, part->open_lost);
+    stats->n_lost += part->n_lost;
+    if (part->is_losing)
+        note_gap(stats, snapshot, part->open_lost_ticks);
 }
 
 void marey_session_get_stats(struct marey_session *session, struct marey_session_stats *stats)

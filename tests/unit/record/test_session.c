@@ -153,8 +153,13 @@ static void session_counts_what_finds_no_room(void **state)
     marey_session_free(session);
 }
 
-/* The gap began before the session; its records were lost in it all the same. */
-static void session_counts_losses_of_a_gap_that_began_before(void **state)
+static uint64_t total_of(struct marey_session *session)
+{
+    return stats_of(session).n_records + stats_of(session).n_lost;
+}
+
+/* The gap began before the session; of its records the session's are those lost in it. */
+static void session_counts_its_own_losses_of_a_gap(void **state)
 {
     (void)state;
     const struct marey_session_options small = {.size = sizeof small,
@@ -163,7 +168,12 @@ static void session_counts_losses_of_a_gap_that_began_before(void **state)
     record(3 * (int)(MAREY_CHUNK_WORDS / 4));
     struct marey_session *session = start(&small);
     record(500);
-    EXPECT_TRUE(stats_of(session).n_lost >= 1000); /* while the gap is open */
+    EXPECT_U64(stats_of(session).n_lost, 1000); /* while the gap is open */
+    struct marey_session *inner = start(&small);
+    record(100);
+    stop(inner);
+    record(50);
+    EXPECT_U64(stats_of(inner).n_lost, 200); /* and goes on beyond its stop */
     struct marey_session *larger = start(NULL);
     record(5);
     stop(larger);
@@ -171,11 +181,15 @@ static void session_counts_losses_of_a_gap_that_began_before(void **state)
     stop(before);
 
     const struct marey_session_stats stats = stats_of(session);
-    EXPECT_TRUE(stats.n_lost >= 1000); /* and when it is closed */
+    EXPECT_U64(stats.n_lost, 1300); /* when it is closed */
+    EXPECT_U64(stats_of(inner).n_lost, 200);
+    EXPECT_U64(total_of(session), 1310);
+    EXPECT_U64(total_of(before), 2 * (3 * (MAREY_CHUNK_WORDS / 4)) + 1310);
     EXPECT_TRUE(stats.first_lost_ns >= stats.start_ns - 1);
     EXPECT_U64(stats_of(larger).n_lost, 0);
     EXPECT_U64(stats_of(larger).n_records, 10);
     marey_session_free(larger);
+    marey_session_free(inner);
     marey_session_free(session);
     marey_session_free(before);
 }
@@ -483,7 +497,7 @@ int main(void)
         cmocka_unit_test(sessions_nest_and_overlap),
         cmocka_unit_test(session_tells_what_a_range_costs),
         cmocka_unit_test(session_counts_what_finds_no_room),
-        cmocka_unit_test(session_counts_losses_of_a_gap_that_began_before),
+        cmocka_unit_test(session_counts_its_own_losses_of_a_gap),
         cmocka_unit_test(session_keeps_a_chunk_that_was_written_after_a_loss),
         cmocka_unit_test(session_gives_its_chunks_back),
         cmocka_unit_test(session_keeps_only_its_own_chunks),
