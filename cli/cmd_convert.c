@@ -61,6 +61,11 @@ static enum cli_exit write_to_file(struct marey_trace *trace, const char *path,
     return CLI_FAILED;
 }
 
+static bool is_standard_output(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
 static enum cli_exit run_convert(const void *settings, size_t n_operands, char **operands)
 {
     const struct convert_settings *convert = settings;
@@ -72,12 +77,12 @@ static enum cli_exit run_convert(const void *settings, size_t n_operands, char *
         return CLI_USAGE;
     }
     /* Asked before the work; the library asks again when it takes the name. */
-    if (!convert->overwrite && strcmp(path, "-") != 0 && access(path, F_OK) == 0) {
+    if (!convert->overwrite && !is_standard_output(path) && access(path, F_OK) == 0) {
         message_print("cannot write '%s': file exists, use --force to overwrite it", path);
         return CLI_FAILED;
     }
     enum cli_exit result = input_load(n_operands - 1, operands, &trace);
-    if (result == CLI_DONE && strcmp(path, "-") == 0)
+    if (result == CLI_DONE && is_standard_output(path))
         result = write_to_standard_output(trace, convert);
     else if (result == CLI_DONE)
         result = write_to_file(trace, path, convert);
