@@ -37,7 +37,16 @@ if TYPE_CHECKING:
 
     from marey._averages import Averages, Row, Totals
     from marey._errors import CollectorError
-    from marey._events import NONE, UNKNOWN, AsyncSpan, Event, Events, Track
+    from marey._events import (
+        NONE,
+        UNKNOWN,
+        AsyncSpan,
+        CounterValue,
+        Event,
+        Events,
+        Instant,
+        Track,
+    )
     from marey._profile import ProfileAverages, ProfileEvents, SessionStats, profile
     from marey._schedule import ProfilerAction, ProfilerActivity, schedule
     from marey._torch import EventList, FunctionEvent, FunctionEventAvg, TorchAverages, TorchView
@@ -49,7 +58,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "_averages": ("Averages", "Row", "Totals"),
     "_errors": ("CollectorError",),
-    "_events": ("NONE", "UNKNOWN", "AsyncSpan", "Event", "Events", "Track"),
+    "_events": (
+        "NONE",
+        "UNKNOWN",
+        "AsyncSpan",
+        "CounterValue",
+        "Event",
+        "Events",
+        "Instant",
+        "Track",
+    ),
     "_profile": ("ProfileAverages", "ProfileEvents", "SessionStats", "profile"),
     "_schedule": ("ProfilerAction", "ProfilerActivity", "schedule"),
     "_torch": (
@@ -92,6 +110,7 @@ __all__ = [
     "Averages",
     "ChangedError",
     "CollectorError",
+    "CounterValue",
     "DeviceType",
     "Event",
     "EventList",
@@ -99,6 +118,7 @@ __all__ = [
     "FormatError",
     "FunctionEvent",
     "FunctionEventAvg",
+    "Instant",
     "Interval",
     "Kernel",
     "Ledger",

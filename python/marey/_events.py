@@ -48,6 +48,16 @@ def sum_ns(times: Iterable[int | None]) -> int | None:
     return total
 
 
+def args_at(trace: Trace, offsets: Iterable[int]) -> list[dict[str, Any]]:
+    """The args of records, by their place in the file, in one pass over it."""
+    offsets = list(offsets)
+    wanted = sorted(set(offsets))
+    by_offset = dict(zip(wanted, trace._core.walk_args(array("Q", wanted)), strict=True))
+    return [
+        {} if (text := by_offset[offset]) is None else parse_json(text) for offset in offsets
+    ]
+
+
 class TrackRecord(NamedTuple):
     """struct marey_track."""
 
@@ -397,16 +407,31 @@ class Events(Sequence[Event]):
     def args(self) -> list[dict[str, Any]]:
         """The args of all of them, in one pass over the file."""
         offsets = self._trace._slices["offset"]
-        wanted = sorted({offsets[index] for index in self._indices})
-        texts = self._trace._core.walk_args(array("Q", wanted))
-        by_offset = dict(zip(wanted, texts, strict=True))
-        return [
-            {} if (text := by_offset[offsets[index]]) is None else parse_json(text)
-            for index in self._indices
-        ]
+        return args_at(self._trace, [offsets[index] for index in self._indices])
 
     def __repr__(self) -> str:
         return f"<marey.Events, {len(self)} of them>"
+
+
+class Instant(NamedTuple):
+    """A point in time, such as `marey.mark` makes."""
+
+    name: str | None
+    ts_ns: int
+    track: Track | None
+    category: str | None
+    args: dict[str, Any]
+
+
+class CounterValue(NamedTuple):
+    """What a counter was at a moment: one value, or some by name."""
+
+    name: str | None
+    ts_ns: int
+    values: dict[str, Any]
+    """By name; of `marey.counter` one, of the counter's own name. None: not a number."""
+    track: Track | None
+    category: str | None
 
 
 class AsyncSpan(NamedTuple):

@@ -16,7 +16,19 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast,
 
 from marey import _core
 from marey._averages import Averages, Grouping, depth_of, told
-from marey._events import NONE, UNKNOWN, AsyncSpan, Event, Events, Track, TrackRecord, parse_json
+from marey._events import (
+    NONE,
+    UNKNOWN,
+    AsyncSpan,
+    CounterValue,
+    Event,
+    Events,
+    Instant,
+    Track,
+    TrackRecord,
+    args_at,
+    parse_json,
+)
 from marey._torch import TorchView
 
 if TYPE_CHECKING:
@@ -250,6 +262,36 @@ class Trace:
                 AsyncSpan(name, id_text, start_ns, dur_ns, where, self._categories[cat_id].name)
             )
         return spans
+
+    def instants(self) -> list[Instant]:
+        """Points in time, in order of their time."""
+        columns = self._core.instants()
+        args = args_at(self, columns["offset"])
+        return [
+            Instant(*self._point(columns, i), args[i])
+            for i in sorted(range(len(args)), key=columns["ts_ns"].__getitem__)
+        ]
+
+    def counters(self) -> list[CounterValue]:
+        """Values of counters, in order of their time."""
+        columns = self._core.counters()
+        values = args_at(self, columns["offset"])
+        points = []
+        for i in sorted(range(len(values)), key=columns["ts_ns"].__getitem__):
+            name, ts_ns, track, category = self._point(columns, i)
+            points.append(CounterValue(name, ts_ns, values[i], track, category))
+        return points
+
+    def _point(
+        self, columns: dict[str, memoryview], i: int
+    ) -> tuple[str | None, int, Track | None, str | None]:
+        name_id, track = columns["name_id"][i], columns["track_idx"][i]
+        return (
+            None if name_id == NONE else self.strings[name_id],
+            columns["ts_ns"][i],
+            None if track == NONE else self._track(track),
+            self._categories[columns["cat_id"][i]].name,
+        )
 
     @property
     def tracks(self) -> list[Track]:

@@ -290,6 +290,24 @@ def test_what_a_trace_gave_outlives_it() -> None:
     assert len(noise) == 20
 
 
+def test_instants_and_counters_are_in_order_of_time() -> None:
+    trace = marey.load(
+        b'[{"ph":"i","name":"late","pid":1,"tid":2,"ts":5,"s":"t","args":{"why":"x"}},'
+        b'{"ph":"C","name":"memory","cat":"c","pid":1,"ts":4,"args":{"used":3,"free":1.5}},'
+        b'{"ph":"i","name":"early","pid":1,"tid":2,"ts":2},'
+        b'{"ph":"C","name":"memory","cat":"c","pid":1,"ts":1,"args":{"used":NaN}},'
+        b'{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":9}]'
+    )
+    late, early = trace.instants()[::-1]
+    assert (early.name, early.ts_ns, early.args) == ("early", 2000, {})
+    assert (late.name, late.ts_ns, late.args) == ("late", 5000, {"why": "x"})
+    assert late.track is not None and late.track.thread == "2"
+    assert [(c.name, c.ts_ns, c.values, c.category) for c in trace.counters()] == [
+        ("memory", 1000, {"used": None}, "c"),
+        ("memory", 4000, {"used": 3, "free": 1.5}, "c"),
+    ]
+
+
 def test_a_trace_goes_with_its_last_user() -> None:
     """At once, not when the collector of cycles comes by: a trace may be large."""
     gc.collect()
@@ -300,6 +318,7 @@ def test_a_trace_goes_with_its_last_user() -> None:
         used = [view.events()[0].cpu_children, view.key_averages()[0].cpu_parent, view.use_device,
                 trace.key_averages()[0].first, trace.events()[0].owned, trace.tracks,
                 trace.ledger, trace.columns(), trace.async_spans(), trace.metadata,
+                trace.instants(), trace.counters(),
                 view.key_averages().table(), view.events()[0].event]  # fmt: skip
         gone = weakref.ref(trace), weakref.ref(view)
         del trace, view, used
