@@ -275,7 +275,7 @@ static const struct marey_chunk *begin_of(const struct marey_session *session)
 
     marey__recorder_lock();
     for (const struct marey_log *log = marey__recorder.logs; log != NULL; log = log->next) {
-        const struct marey_chunk *first = marey__position_in(&walk, log);
+        const struct marey_chunk *first = marey__position_in(&walk, log).chunk;
         if (log == marey__log)
             chunk = first;
     }
