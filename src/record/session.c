@@ -133,6 +133,8 @@ enum marey_status marey_session_start(const struct marey_session_options *option
     made->n_refs = 1;
     made->wants = options->wants != 0 ? options->wants : MAREY_WANT_RANGES;
 
+    /* Else a signal handler that records here would make the log, and wait for our own lock. */
+    (void)marey__recorder_register();
     marey__recorder_lock();
     const enum marey_status status = begin_locked(made, options, err);
     marey__recorder_unlock();
