@@ -70,21 +70,13 @@ uint32_t marey__sites_count(struct marey_sites *names)
     return n;
 }
 
-/* The place of a name in the cache by its bytes, filled. NULL without memory. */
-static const struct marey_cached_text *find(struct marey_sites *names,
-                                            struct marey_name_cache *cache, struct marey_str text,
-                                            uint32_t scope)
+/* Fills a place of the cache. False without memory. */
+static bool fill(struct marey_sites *names, struct marey_cached_text *cached, struct marey_str text,
+                 uint32_t scope, uint64_t hash)
 {
-    const uint64_t hash = marey__str_hash(text) ^ (uint64_t)scope * UINT64_C(0x9e3779b97f4a7c15);
-    struct marey_cached_text *cached = &cache->by_text[hash % MAREY_CACHED_NAMES];
-
-    if (cached->hash == hash && cached->site_id != 0 && cached->scope == scope &&
-        marey__str_is(cached->text, text))
-        return cached;
-
     const uint32_t site_id = marey__sites_add(names, text, scope);
     if (site_id == 0)
-        return NULL;
+        return false;
     uint32_t same_scope = scope;
     *cached = (struct marey_cached_text){
         .hash = hash,
@@ -92,7 +84,22 @@ static const struct marey_cached_text *find(struct marey_sites *names,
         .site_id = site_id,
         .scope = scope,
     };
-    return cached;
+    return true;
+}
+
+/* The place of a name in the cache by its bytes, filled. NULL without memory. Inline: the short
+ * path of a named range. */
+static inline const struct marey_cached_text *find(struct marey_sites *names,
+                                                   struct marey_name_cache *cache,
+                                                   struct marey_str text, uint32_t scope)
+{
+    const uint64_t hash = marey__str_hash(text) ^ (uint64_t)scope * UINT64_C(0x9e3779b97f4a7c15);
+    struct marey_cached_text *cached = &cache->by_text[hash % MAREY_CACHED_NAMES];
+
+    if (cached->hash == hash && cached->site_id != 0 && cached->scope == scope &&
+        marey__str_is(cached->text, text))
+        return cached;
+    return fill(names, cached, text, scope, hash) ? cached : NULL;
 }
 
 static struct marey_cached_pointer learn(const char *name, struct marey_str text, uint32_t scope,
