@@ -4,13 +4,17 @@
  *
  * Everything works on the window of the feed. Whatever does not end in it is begun again
  * after the feed has brought more text (need_more), so nothing has to remember a state in
- * the middle of a value. A syntax error ends the load; resynchronising would go where
- * MAREY_WALK_BROKEN is met (read_list).
+ * the middle of a value.
+ *
+ * What is damaged is passed over as soon as the list has begun, and counted: text that is no record
+ * (mend), a list or a tail that ends early, a head that is no JSON but has the list behind it.
+ * Only a file in which no record can be found is refused.
  */
 #include "import/document.h"
 
 #include "base/error.h"
 #include "base/json.h"
+#include "import/resync.h"
 #include "import/sniff.h"
 
 struct document {
@@ -22,6 +26,10 @@ struct document {
     const char *at; /* how far the window has been read */
     bool has_list;
     bool has_rank;
+    bool is_over; /* the text makes no more sense; all of it has been read */
+    bool is_cut;
+    uint64_t n_broken;         /* records of kineto's that could not be read */
+    struct marey_error broken; /* the first of them */
 };
 
 static uint64_t byte_of(const struct document *doc, const char *at)
@@ -181,6 +189,108 @@ static enum marey_status take_member(struct document *doc, struct marey_str key,
     return MAREY_OK;
 }
 
+/* ---- damage ------------------------------------------------------------------------------- */
+
+static void note(struct document *doc, enum marey_reason reason, const char *at)
+{
+    marey__account_note(doc->kineto->account, reason,
+                        MAREY_OFFSET(doc->kineto->source_idx, byte_of(doc, at)));
+}
+
+static void note_broken(struct document *doc, enum marey_reason reason)
+{
+    note(doc, reason, doc->at);
+    doc->kineto->n_records += doc->walk.broken == NULL; /* else it has been counted */
+    doc->walk.broken = NULL;
+    doc->n_broken++;
+}
+
+/* Once a file, whatever of it is cut. */
+static void note_cut(struct document *doc)
+{
+    if (!doc->is_cut)
+        note(doc, MAREY_REASON_TRUNCATED, window_end(doc));
+    doc->is_cut = true;
+}
+
+static enum marey_status skip_rest(struct document *doc, struct marey_error *err)
+{
+    doc->is_over = true;
+    for (;;) {
+        doc->at = window_end(doc);
+        if (doc->feed.is_end)
+            return MAREY_OK;
+        MAREY_TRY(next_window(doc, err));
+    }
+}
+
+/* What begins at doc->at is no record: goes to the next that begins, or to the end of the list. */
+static enum marey_status pass_broken(struct document *doc, struct marey_error *err)
+{
+    const char *next = marey__resync_record(doc->at, window_end(doc));
+
+    while (next == NULL && !doc->feed.is_end) {
+        MAREY_TRY(next_window(doc, err));
+        next = marey__resync_record(doc->at, window_end(doc));
+    }
+    if (next == NULL)
+        next = marey__resync_list_end(doc->at, window_end(doc));
+    if (next != NULL) {
+        note_broken(doc, MAREY_REASON_SYNTAX);
+        doc->at = next;
+        return MAREY_OK;
+    }
+    note_broken(doc, MAREY_REASON_PARTIAL);
+    note_cut(doc);
+    return skip_rest(doc, err);
+}
+
+/* The walk has met text that is not as it should be behind the last whole record. Sets doc->at to
+ * where it goes on as if the list began there. */
+static enum marey_status mend(struct document *doc, struct marey_error *err)
+{
+    const bool is_first = doc->walk.is_first;
+    const char *at = skip_white(doc->at);
+    const bool has_comma = !is_first && *at == ',';
+
+    if (has_comma)
+        at = skip_white(at + 1);
+    doc->at = at;
+    doc->walk.is_first = true;
+    if (at >= window_end(doc)) {
+        if (!doc->feed.is_end)
+            return next_window(doc, err);
+        note_cut(doc);
+        return skip_rest(doc, err);
+    }
+    if (*at == ']' || *at == ',' || (*at == '{' && !has_comma && !is_first)) {
+        note(doc, MAREY_REASON_PUNCTUATION, at);
+        doc->at += *at == ',';
+        return MAREY_OK;
+    }
+    return pass_broken(doc, err);
+}
+
+/* Behind the list nothing is needed. */
+static enum marey_status pass_tail(struct document *doc, const char *fail, struct marey_error *err)
+{
+    if (doc->feed.is_end && fail >= window_end(doc))
+        note_cut(doc);
+    else
+        note(doc, MAREY_REASON_BAD_METADATA, doc->at);
+    return skip_rest(doc, err);
+}
+
+/* A number or an escape that cannot be breaks a record as well. */
+static enum marey_status pass_damage(struct document *doc, struct marey_error *err)
+{
+    const struct marey_walk *walk = &doc->walk;
+
+    (void)fail_at(doc, walk->fail, walk->broken != NULL ? walk->broken : "text that is no record",
+                  doc->n_broken == 0 ? &doc->broken : NULL);
+    return mend(doc, err);
+}
+
 /* Reads all windows of a list of records; doc->at stands behind its '['. */
 static enum marey_status read_list(struct document *doc, struct marey_error *err)
 {
@@ -205,10 +315,39 @@ static enum marey_status read_list(struct document *doc, struct marey_error *err
             MAREY_TRY(next_window(doc, err));
             break;
         case MAREY_WALK_BROKEN:
-            return fail_at(doc, walk->fail,
-                           walk->broken != NULL ? walk->broken : "text that is no record", err);
+            MAREY_TRY(pass_damage(doc, err));
+            if (doc->is_over)
+                return MAREY_OK;
+            break;
         }
     }
+}
+
+/* Before the list: it is looked for by its name. */
+static enum marey_status pass_head(struct document *doc, const char *fail, struct marey_error *err)
+{
+    struct marey_error broken = {0};
+    const enum marey_status status = fail_at(doc, fail, "text that is no JSON", &broken);
+    const char *list = marey__resync_list(doc->at, window_end(doc));
+
+    while (list == NULL && !doc->feed.is_end) {
+        MAREY_TRY(next_window(doc, err));
+        list = marey__resync_list(doc->at, window_end(doc));
+    }
+    if (list == NULL) {
+        if (err != NULL)
+            *err = broken;
+        return status;
+    }
+    note(doc, MAREY_REASON_BAD_METADATA, doc->at);
+    doc->at = list;
+    doc->has_list = true;
+    return read_list(doc, err);
+}
+
+static enum marey_status pass_frame(struct document *doc, const char *fail, struct marey_error *err)
+{
+    return doc->has_list ? pass_tail(doc, fail, err) : pass_head(doc, fail, err);
 }
 
 struct member {
@@ -254,7 +393,7 @@ static enum marey_status read_member(struct document *doc, struct marey_error *e
 
     while (!scan_member(doc, &member, &fail)) {
         if (!is_tail(doc, fail))
-            return fail_at(doc, fail, "text that is no JSON", err);
+            return pass_frame(doc, fail, err);
         MAREY_TRY(next_window(doc, err));
     }
     if (member.list == NULL) {
@@ -267,26 +406,41 @@ static enum marey_status read_member(struct document *doc, struct marey_error *e
     return read_list(doc, err);
 }
 
+/* Whether another member follows. */
+static bool pass_member(struct document *doc, enum marey_status *status, struct marey_error *err)
+{
+    for (;;) {
+        if (doc->is_over)
+            return false;
+        *status = skip_to_token(doc, err);
+        if (*status != MAREY_OK)
+            return false;
+        if (*doc->at == '}' || *doc->at == ',')
+            break;
+        *status = pass_frame(doc, doc->at, err);
+        if (*status != MAREY_OK)
+            return false;
+    }
+    const bool has_more = *doc->at++ == ',';
+    if (has_more)
+        *status = skip_to_token(doc, err);
+    return has_more && *status == MAREY_OK;
+}
+
 static enum marey_status read_object(struct document *doc, struct marey_error *err)
 {
+    enum marey_status status = MAREY_OK;
+
     doc->at++;
     MAREY_TRY(skip_to_token(doc, err));
     if (*doc->at == '}') {
         doc->at++;
         return MAREY_OK;
     }
-    for (;;) {
+    do
         MAREY_TRY(read_member(doc, err));
-        MAREY_TRY(skip_to_token(doc, err));
-        if (*doc->at == '}') {
-            doc->at++;
-            return MAREY_OK;
-        }
-        if (*doc->at != ',')
-            return fail_at(doc, doc->at, "text that is no JSON", err);
-        doc->at++;
-        MAREY_TRY(skip_to_token(doc, err));
-    }
+    while (pass_member(doc, &status, err));
+    return status;
 }
 
 static enum marey_status read_bare_list(struct document *doc, struct marey_error *err)
@@ -368,8 +522,15 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
     enum marey_status status =
         doc.walk.templates == NULL ? marey__fail_nomem(err) : read_frame(&doc, err);
     if (status == MAREY_OK && kineto->n_without_phase > 0 &&
-        kineto->n_without_phase == kineto->n_records)
+        kineto->n_without_phase == kineto->n_records - doc.n_broken)
         status = fail_sniffed(&doc, "its list holds no records of a trace", err);
+    if (status == MAREY_OK && doc.n_broken > 0 && doc.n_broken == kineto->n_records) {
+        status = doc.broken.status; /* nothing tells that it is a trace */
+        if (err != NULL)
+            *err = doc.broken;
+    }
+    if (status == MAREY_OK && doc.feed.is_gzip && doc.feed.gunzip.is_cut)
+        note_cut(&doc);
     if (status == MAREY_OK)
         finish_source(&doc);
     if (doc.walk.templates != NULL)

@@ -90,8 +90,11 @@ static enum marey_status run(struct marey_gunzip *gunzip, struct marey_inflate_i
         return marey__fail_nomem(err);
     if (result == MAREY_INFLATE_DAMAGED)
         return fail_damaged(gunzip, "its gzip data is damaged", err);
-    if (is_dry && !gunzip->is_member_over && room_before == io->out_len)
-        return fail_damaged(gunzip, "its gzip data ends early", err);
+    if (is_dry && !gunzip->is_member_over && room_before == io->out_len) {
+        if (gunzip->n_text == 0)
+            return fail_damaged(gunzip, "its gzip data ends early", err);
+        gunzip->is_cut = true;
+    }
     return MAREY_OK;
 }
 
@@ -100,7 +103,7 @@ enum marey_status marey__gunzip_read(struct marey_gunzip *gunzip, char *into, si
 {
     struct marey_inflate_io io = {.out = (unsigned char *)into, .out_len = room};
 
-    while (io.out_len > 0) {
+    while (io.out_len > 0 && !gunzip->is_cut) {
         if (gunzip->is_member_over) {
             bool is_over = false;
             MAREY_TRY(begin_member(gunzip, &is_over, err));

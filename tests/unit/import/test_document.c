@@ -127,10 +127,6 @@ static void broken_text_is_placed(void **state)
         {"[{\"ph\":\"X\",\"name\":\"a\"b\",\"ts\":1,\"dur\":1}]", 21},
         {"[{\"ph\":\"X\"", 10},
         {"[{\"ph\":\"X\",\"na", 14},
-        {"[{\"ph\":\"M\"} {\"ph\":\"M\"}]", 12},
-        {"[{\"ph\":\"M\"},,{\"ph\":\"M\"}]", 12},
-        {"[{\"ph\":\"M\"},]", 12},
-        {"[{\"ph\":\"M\"}", 11},
         {"[{\"ph\":\"M\",}]", 11},
         {"[{\"ph\":\"M\",\"args\":{\"a\":[1}", 26},
         /* Two records with a quote too many each: what lies between is no string. */
@@ -142,7 +138,6 @@ static void broken_text_is_placed(void **state)
         {"{\"a\" 1}", 5},
         {"{\"a\":1 \"b\":2}", 7},
         {"{\"a\":\"unended", 13},
-        {"{\"traceEvents\":[],}", 18},
         {"[{\"ph\":\"X\",\"name\":\"C:\\x\",\"ts\":1,\"dur\":1}]", 1},
     };
     (void)state;
@@ -150,6 +145,56 @@ static void broken_text_is_placed(void **state)
         struct marey_error err = {0};
         EXPECT_STATUS(read_status(rows[i].json, strlen(rows[i].json), &err), MAREY_FORMAT);
         EXPECT_I64(err.offset_bytes, rows[i].offset);
+    }
+}
+
+/* A record, and one that is broken. */
+#define M "{\"ph\":\"M\"}"
+#define B "{\"ph\":\"M\",\"name\":\"a\"b\"}"
+
+static void damage_is_passed_over_and_counted(void **state)
+{
+    static const struct {
+        const char *json;
+        uint64_t n_records; /* broken ones too */
+        const char *reason;
+        uint64_t count;
+        const char *other; /* NULL, or another reason, once */
+    } rows[] = {
+        {"[" M " " M "]", 2, "punctuation", 1, NULL},
+        {"[" M ",," M "]", 2, "punctuation", 1, NULL},
+        {"[" M ",,," M "]", 2, "punctuation", 2, NULL},
+        {"[" M ",]", 1, "punctuation", 1, NULL},
+        {"[" M, 1, "truncated", 1, NULL},
+        {"[" M ", ", 1, "truncated", 1, NULL},
+        {"{\"traceEvents\":[" M "]", 1, "truncated", 1, NULL},
+        {"{\"traceEvents\":[" M "],\"a", 1, "truncated", 1, NULL},
+        {"[" M "," M ",{\"ph\":\"M\",\"na", 3, "truncated", 1, "partial"},
+        {"[" B "," M "]", 2, "syntax", 1, NULL},
+        {"[" M "," B "," M "]", 3, "syntax", 1, NULL},
+        {"[" M "," B "," B "," M "]", 4, "syntax", 2, NULL},
+        {"[" M "," B "]", 2, "syntax", 1, NULL},
+        {"[" M " " B "," M "]", 3, "syntax", 1, "punctuation"},
+        {"[" M "," B "," M ",{\"ph\"", 4, "syntax", 1, "partial"},
+        {"{\"traceEvents\":[" M "," B "],\"a\":[{}]}", 2, "syntax", 1, NULL},
+        {"[" M ", what is this," M "]", 2, "syntax", 1, NULL},
+        /* What looks like the end of the list, or like a record, is within one. */
+        {"[" M ",{\"ph\":\"M\",\"args\":{\"x\":\"a\"b\",\"y\":[{},{}]}}," M "]", 3, "syntax", 1,
+         NULL},
+        {"{\"traceEvents\":[],}", 0, "bad_metadata", 1, NULL},
+        {"{\"traceEvents\":[" M "] \"a\":1}", 1, "bad_metadata", 1, NULL},
+        {"{\"a\":\"b\"c\",\"traceEvents\" : [" M "]}", 1, "bad_metadata", 1, NULL},
+        {"{\"a\":b,\"traceEvents\":[" M ",]}", 1, "bad_metadata", 1, "punctuation"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_trace *trace = read_text(rows[i].json);
+        size_t n = 0;
+        EXPECT_U64(marey_trace_sources(trace, &n)->n_records, rows[i].n_records);
+        EXPECT_U64(count_of(trace, rows[i].reason), rows[i].count);
+        if (rows[i].other != NULL)
+            EXPECT_U64(count_of(trace, rows[i].other), 1);
+        marey_trace_free(trace);
     }
 }
 
@@ -182,6 +227,7 @@ int main(void)
         cmocka_unit_test(a_byte_order_mark_is_passed),
         cmocka_unit_test(what_is_no_trace_is_named),
         cmocka_unit_test(broken_text_is_placed),
+        cmocka_unit_test(damage_is_passed_over_and_counted),
         cmocka_unit_test(words_that_are_no_numbers_pass_in_args),
         cmocka_unit_test(a_base_time_out_of_range_is_refused),
     };

@@ -117,10 +117,16 @@ static void both_ways_agree_on_times(void **state)
 static void split_signs_are_no_json(void **state)
 {
     struct marey_error err = {0};
-    const char *json = LIST(X("a", "1", "2") "," X("b", "0.-05", "2"));
+    const char *alone = LIST(X("b", "0.-05", "2"));
     (void)state;
-    EXPECT_STATUS(read_status(json, strlen(json), &err), MAREY_FORMAT);
+    EXPECT_STATUS(read_status(alone, strlen(alone), &err), MAREY_FORMAT);
     EXPECT_HOLDS(err.message, "a ts that is no number at byte");
+
+    struct marey_trace *trace = read_text(LIST(X("a", "1", "2") "," X("b", "0.-05", "2")));
+    EXPECT_U64(marey_trace_slices(trace).n, 1);
+    EXPECT_U64(count_of(trace, "syntax"), 1);
+    EXPECT_U64(marey_trace_sources(trace, &(size_t){0})->n_records, 2);
+    marey_trace_free(trace);
 }
 
 int main(void)

@@ -22,14 +22,15 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* Records whose args hardly compress, so that the file is large enough for a thread. */
-static void make_text(struct marey_textbuf *text, size_t broken_record)
+static void make_text(struct marey_textbuf *text, bool is_refused)
 {
     uint64_t state = 88172645463325252u;
-    marey__text_add_c(text, "{\"traceEvents\":[");
+    marey__text_add_c(text, is_refused ? "{\"baseTimeNanoseconds\":1e30," : "{");
+    marey__text_add_c(text, "\"traceEvents\":[");
     for (size_t i = 0; i < N_RECORDS; i++) {
         marey__text_add_format(
-            text, "%s{\"ph\":\"X\",\"name\":\"op%zu\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":%s,",
-            i > 0 ? "," : "", i % 7, 10 * i, i == broken_record ? "oops" : "5");
+            text, "%s{\"ph\":\"X\",\"name\":\"op%zu\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":5,",
+            i > 0 ? "," : "", i % 7, 10 * i);
         marey__text_add_format(text, "\"args\":{\"x\":\"%016llx%016llx\"}}",
                                (unsigned long long)next_random(&state),
                                (unsigned long long)next_random(&state));
@@ -68,12 +69,12 @@ struct texts {
     struct marey_textbuf gzip;
 };
 
-static void make_texts(struct texts *texts, size_t broken_record)
+static void make_texts(struct texts *texts, bool is_refused)
 {
     const struct marey_alloc alloc = marey__alloc_default();
     marey__text_init(&texts->plain, &alloc);
     marey__text_init(&texts->gzip, &alloc);
-    make_text(&texts->plain, broken_record);
+    make_text(&texts->plain, is_refused);
     compress_text(&texts->plain, &texts->gzip);
 }
 
@@ -89,7 +90,7 @@ static void gzip_reads_as_plain_does(void **state)
     struct texts texts;
     struct marey_trace *plain = NULL;
     struct marey_trace *gzip = NULL;
-    make_texts(&texts, N_RECORDS);
+    make_texts(&texts, false);
     EXPECT_STATUS(marey_import_bytes(str_of(&texts.plain), NULL, &plain, NULL), MAREY_OK);
     EXPECT_STATUS(marey_import_bytes(str_of(&texts.gzip), NULL, &gzip, NULL), MAREY_OK);
 
@@ -108,27 +109,27 @@ static void gzip_reads_as_plain_does(void **state)
     release_texts(&texts);
 }
 
-static void cut_gzip_fails_after_what_it_holds(void **state)
+static void cut_gzip_gives_what_it_holds(void **state)
 {
     (void)state;
     struct texts texts;
     struct marey_trace *trace = NULL;
     struct marey_error err;
-    make_texts(&texts, N_RECORDS);
+    make_texts(&texts, false);
     const struct marey_str cut = {texts.gzip.ptr, texts.gzip.len - 100};
-    EXPECT_STATUS(marey_import_bytes(cut, NULL, &trace, &err), MAREY_FORMAT);
-    EXPECT_TRUE(strstr(err.message, "ends early") != NULL);
-    EXPECT_TRUE(err.offset_bytes > (int64_t)texts.plain.len / 2);
-    EXPECT_TRUE(trace == NULL);
+    EXPECT_OK(marey_import_bytes(cut, NULL, &trace, &err), &err);
+    EXPECT_TRUE(marey_trace_slices(trace).n > N_RECORDS / 2);
+    EXPECT_TRUE(marey_trace_slices(trace).n < N_RECORDS);
+    marey_trace_free(trace);
     release_texts(&texts);
 }
 
-static void broken_record_ends_the_thread(void **state)
+static void a_refused_file_ends_the_thread(void **state)
 {
     (void)state;
     struct texts texts;
     struct marey_trace *trace = NULL;
-    make_texts(&texts, 3);
+    make_texts(&texts, true);
     EXPECT_STATUS(marey_import_bytes(str_of(&texts.gzip), NULL, &trace, NULL), MAREY_FORMAT);
     release_texts(&texts);
 }
@@ -137,8 +138,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gzip_reads_as_plain_does),
-        cmocka_unit_test(cut_gzip_fails_after_what_it_holds),
-        cmocka_unit_test(broken_record_ends_the_thread),
+        cmocka_unit_test(cut_gzip_gives_what_it_holds),
+        cmocka_unit_test(a_refused_file_ends_the_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
