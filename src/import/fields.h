@@ -32,7 +32,8 @@ enum marey_value_type {
     MAREY_VALUE_OBJECT,
     MAREY_VALUE_ARRAY,
     MAREY_VALUE_NULL,
-    MAREY_VALUE_BOOL
+    MAREY_VALUE_BOOL,
+    MAREY_VALUE_NON_FINITE /* NaN, inf and their like, which JSON does not have */
 };
 
 struct marey_value {

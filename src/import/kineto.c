@@ -101,13 +101,36 @@ static bool is_number_text(struct marey_str text)
     return i == text.len;
 }
 
+/* Quotient and remainder of nanoseconds by 1,000, printed each with its own sign: "-1.-05" is
+ * -1.005 microseconds. */
+static bool read_split(struct marey_str text, int64_t *ns)
+{
+    const char *point = memchr(text.ptr, '.', text.len);
+    int64_t quotient = 0;
+    int64_t rest = 0;
+
+    if (point == NULL || point == text.ptr)
+        return false;
+    const struct marey_str before = {text.ptr, (size_t)(point - text.ptr)};
+    const struct marey_str after = {point + 1, text.len - before.len - 1};
+    if (after.len < 2 || after.len > 4 || after.ptr[0] != '-' || !is_number_text(before) ||
+        !is_number_text(after) || !marey__decimal_scaled(before, 3, &quotient) ||
+        !marey__decimal_scaled(after, 0, &rest) || quotient < -MAREY_TIME_LIMIT_NS)
+        return false;
+    *ns = quotient + rest;
+    return true;
+}
+
 enum marey_time marey__kineto_time(const struct marey_value *value, int64_t *ns)
 {
     const bool can_be_number =
         value->type == MAREY_VALUE_NUMBER || value->type == MAREY_VALUE_STRING;
 
-    if (!can_be_number || !is_number_text(value->text))
+    if (!can_be_number)
         return MAREY_TIME_NONE;
+    if (!is_number_text(value->text))
+        return value->type == MAREY_VALUE_NUMBER && read_split(value->text, ns) ? MAREY_TIME_OK
+                                                                                : MAREY_TIME_NONE;
     if (!marey__decimal_scaled(value->text, 3, ns) || *ns > MAREY_TIME_LIMIT_NS ||
         *ns < -MAREY_TIME_LIMIT_NS)
         return MAREY_TIME_RANGE;
@@ -275,7 +298,7 @@ static void add_complete(struct marey_kineto *kineto, struct incoming *in)
         quarantine(kineto, in, MAREY_REASON_TIME_RANGE, MAREY_UNKNOWN);
         return;
     }
-    if (found == MAREY_TIME_OK && dur->text.ptr[0] == '-' && dur_ns < 0) {
+    if (found == MAREY_TIME_OK && dur_ns < 0) {
         quarantine(kineto, in, MAREY_REASON_NEGATIVE_DUR, dur_ns);
         return;
     }
@@ -285,7 +308,8 @@ static void add_complete(struct marey_kineto *kineto, struct incoming *in)
         return;
     }
     if (found == MAREY_TIME_NONE)
-        note(kineto, in, MAREY_REASON_NO_DUR);
+        note(kineto, in,
+             dur->type == MAREY_VALUE_NON_FINITE ? MAREY_REASON_NON_FINITE : MAREY_REASON_NO_DUR);
     else
         slice.dur_ns = dur_ns;
     note_missing(kineto, in, true);
@@ -451,11 +475,14 @@ static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
         (value[MAREY_FIELD_DUR].type == MAREY_VALUE_STRING &&
          is_number_text(value[MAREY_FIELD_DUR].text)))
         note(kineto, in, MAREY_REASON_NUMBER_AS_TEXT);
-    if (value[MAREY_FIELD_TS].type == MAREY_VALUE_NUMBER && in->ts == MAREY_TIME_NONE)
-        return "a ts that is no number";
-    if (value[MAREY_FIELD_DUR].type == MAREY_VALUE_NUMBER &&
-        !is_number_text(value[MAREY_FIELD_DUR].text))
-        return "a dur that is no number";
+    for (int i = MAREY_FIELD_TS; i <= MAREY_FIELD_DUR; i++) {
+        int64_t ns = 0;
+        if (value[i].type != MAREY_VALUE_NUMBER || is_number_text(value[i].text))
+            continue;
+        if (marey__kineto_time(&value[i], &ns) == MAREY_TIME_NONE)
+            return i == MAREY_FIELD_TS ? "a ts that is no number" : "a dur that is no number";
+        note(kineto, in, MAREY_REASON_BAD_NUMBER);
+    }
     return damage != 0 ? damage_in_words(kineto, in, damage) : NULL;
 }
 

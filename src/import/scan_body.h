@@ -138,6 +138,22 @@ static const char *scan_word(struct scan *scan, const char *at, const char *word
     return at + len;
 }
 
+/* As C, Python and JavaScript write them. */
+static const char *scan_non_finite(struct scan *scan, const char *at, struct marey_value *value)
+{
+    static const char *const words[] = {"NaN", "nan", "Infinity", "inf", "Inf", "infinity"};
+
+    at += *at == '-';
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        const char *end = at + strlen(words[i]);
+        if (memcmp(at, words[i], strlen(words[i])) == 0 && ends_scalar(*end) && end < scan->end) {
+            value->type = MAREY_VALUE_NON_FINITE;
+            return end;
+        }
+    }
+    return stop_at(scan, at);
+}
+
 static const char *scan_value(struct scan *scan, const char *at, struct marey_value *value)
 {
     const char *from = at;
@@ -167,11 +183,14 @@ static const char *scan_value(struct scan *scan, const char *at, struct marey_va
         at = scan_word(scan, at, "false", value, MAREY_VALUE_BOOL);
         break;
     case 'n':
-        at = scan_word(scan, at, "null", value, MAREY_VALUE_NULL);
+        at = at[1] == 'u' ? scan_word(scan, at, "null", value, MAREY_VALUE_NULL)
+                          : scan_non_finite(scan, at, value);
         break;
     default:
-        if (!is_digit(*at) && *at != '-')
-            return stop_at(scan, at);
+        if (!is_digit(*at) && (*at != '-' || !is_digit(at[1]))) {
+            at = scan_non_finite(scan, at, value);
+            break;
+        }
         value->type = MAREY_VALUE_NUMBER;
         at = scan_number(scan, at);
         break;

@@ -25,6 +25,8 @@ enum marey_reason {
     /* repaired */
     MAREY_REASON_NUMBER_AS_TEXT,
     MAREY_REASON_PUNCTUATION,
+    MAREY_REASON_NON_FINITE,
+    MAREY_REASON_BAD_NUMBER,
     MAREY_REASON_BAD_UTF8,
     MAREY_REASON_CONTROL_CHAR,
     /* findings */

@@ -32,8 +32,6 @@ NUMBERS = "numbers that JSON does not have: the issue about broken files"
 WAITING = {
     "F02_single_backslash": BROKEN,
     "F07a_non_finite_args": NUMBERS,
-    "F07b_non_finite_dur": NUMBERS,
-    "F08_split_sign": NUMBERS,
     "F14_joined_documents": CUT,
     "F19_duplicate_key": "duplicate keys inside args: the issue about broken files",
     "K04_rank_cut_rank_missing": CUT,

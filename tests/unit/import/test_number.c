@@ -44,7 +44,7 @@ static void times_are_exact(void **state)
 
 static void no_numbers_are_refused(void **state)
 {
-    static const char *const rows[] = {"", "-", "abc", "0.-05", "1e", "1e+", "--1", "1x", "."};
+    static const char *const rows[] = {"", "-", "abc", "0.-0005", "1e", "1e+", "--1", "1x", "."};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int64_t ns = 0;
@@ -114,19 +114,56 @@ static void both_ways_agree_on_times(void **state)
     }
 }
 
-static void split_signs_are_no_json(void **state)
+static void signs_behind_the_point_are_read_as_meant(void **state)
 {
-    struct marey_error err = {0};
-    const char *alone = LIST(X("b", "0.-05", "2"));
     (void)state;
-    EXPECT_STATUS(read_status(alone, strlen(alone), &err), MAREY_FORMAT);
-    EXPECT_HOLDS(err.message, "a ts that is no number at byte");
-
-    struct marey_trace *trace = read_text(LIST(X("a", "1", "2") "," X("b", "0.-05", "2")));
-    EXPECT_U64(marey_trace_slices(trace).n, 1);
-    EXPECT_U64(count_of(trace, "syntax"), 1);
-    EXPECT_U64(marey_trace_sources(trace, &(size_t){0})->n_records, 2);
+    struct marey_trace *trace = read_text(LIST(X("a", "0.-05", "2") "," X("b", "-1.-005", "3")));
+    EXPECT_I64(marey_trace_slices(trace).start_ns[0], -1005);
+    EXPECT_I64(marey_trace_slices(trace).start_ns[1], -5);
+    EXPECT_U64(count_of(trace, "bad_number"), 2);
     marey_trace_free(trace);
+
+    trace = read_text(LIST(X("a", "0", "0.-05") "," X("b", "5", "3")));
+    EXPECT_U64(count_of(trace, "negative_dur"), 1);
+    marey_trace_free(trace);
+}
+
+static void what_is_no_number_breaks_its_record(void **state)
+{
+    static const char *const texts[] = {"1.-",   "1.-0005", "--5",  "5.5.5",
+                                        "1.5-5", "1e",      ".-05", "-"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct marey_error err = {0};
+        char json[256];
+        const int alone = snprintf(json, sizeof json, LIST(X("b", "%s", "2")), texts[i]);
+        EXPECT_STATUS(read_status(json, (size_t)alone, &err), MAREY_FORMAT);
+
+        (void)snprintf(json, sizeof json, LIST(X("a", "1", "2") "," X("b", "%s", "2")), texts[i]);
+        struct marey_trace *trace = read_text(json);
+        EXPECT_U64(marey_trace_slices(trace).n, 1);
+        EXPECT_U64(count_of(trace, "syntax"), 1);
+        EXPECT_U64(marey_trace_sources(trace, &(size_t){0})->n_records, 2);
+        marey_trace_free(trace);
+    }
+}
+
+static void durations_that_are_not_finite_are_unknown(void **state)
+{
+    static const char *const texts[] = {"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char json[256];
+        (void)snprintf(json, sizeof json, LIST(X("a", "1", "%s") "," X("b", "%s", "2")), texts[i],
+                       texts[i]);
+        struct marey_trace *trace = read_text(json);
+        EXPECT_U64(marey_trace_slices(trace).n, 1);
+        EXPECT_I64(marey_trace_slices(trace).dur_ns[0], MAREY_UNKNOWN);
+        EXPECT_U64(count_of(trace, "non_finite"), 1);
+        EXPECT_U64(count_of(trace, "no_ts"), 1);
+        EXPECT_U64(count_of(trace, "no_dur"), 0);
+        marey_trace_free(trace);
+    }
 }
 
 int main(void)
@@ -136,7 +173,9 @@ int main(void)
         cmocka_unit_test(no_numbers_are_refused),
         cmocka_unit_test(times_beyond_the_limit_are_told_apart),
         cmocka_unit_test(both_ways_agree_on_times),
-        cmocka_unit_test(split_signs_are_no_json),
+        cmocka_unit_test(signs_behind_the_point_are_read_as_meant),
+        cmocka_unit_test(what_is_no_number_breaks_its_record),
+        cmocka_unit_test(durations_that_are_not_finite_are_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
