@@ -446,15 +446,14 @@ static const struct {
 
 static const char other_phases[] = "TpONDPvVRc(),a";
 
-static const char *damage_in_words(struct marey_kineto *kineto, const struct incoming *in,
-                                   uint32_t damage)
+static void note_damage(struct marey_kineto *kineto, const struct incoming *in, uint32_t damage)
 {
     if ((damage & MAREY_NAME_BAD_UTF8) != 0)
         note(kineto, in, MAREY_REASON_BAD_UTF8);
     if ((damage & MAREY_NAME_CONTROL) != 0)
         note(kineto, in, MAREY_REASON_CONTROL_CHAR);
-    return (damage & MAREY_NAME_BAD_ESCAPE) != 0 ? "a string with an escape that JSON does not have"
-                                                 : NULL;
+    if ((damage & MAREY_NAME_BAD_ESCAPE) != 0)
+        note(kineto, in, MAREY_REASON_BAD_ESCAPE);
 }
 
 static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
@@ -483,7 +482,9 @@ static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
             return i == MAREY_FIELD_TS ? "a ts that is no number" : "a dur that is no number";
         note(kineto, in, MAREY_REASON_BAD_NUMBER);
     }
-    return damage != 0 ? damage_in_words(kineto, in, damage) : NULL;
+    if (damage != 0)
+        note_damage(kineto, in, damage);
+    return NULL;
 }
 
 static void dispatch(struct marey_kineto *kineto, struct incoming *in)

@@ -164,6 +164,15 @@ static uint32_t check_bytes(struct marey_str raw, bool *is_ascii)
     return damage;
 }
 
+/* One wrong escape shows that the writer did not escape: all back-slashes are the text's own, but
+ * for those that keep a quote from ending it. */
+static void keep_slashes(struct marey_str raw, struct marey_textbuf *out)
+{
+    for (size_t i = 0; i < raw.len; i++)
+        if (raw.ptr[i] != '\\' || i + 1 == raw.len || raw.ptr[i + 1] != '"')
+            marey__text_add_byte(out, raw.ptr[i]);
+}
+
 /* The text that a spelling means, interned; MAREY_NONE without memory. */
 static uint32_t decode(struct marey_names *names, struct marey_str raw, bool has_escape,
                        uint32_t *damage)
@@ -185,7 +194,11 @@ static uint32_t decode(struct marey_names *names, struct marey_str raw, bool has
         if (marey__text_reserve(decoded, from + MAREY_NAME_PAD) == NULL)
             return MAREY_NONE;
         /* The room reserved holds the result, so its source does not move. */
-        marey__json_unescape((struct marey_str){decoded->ptr, from}, decoded);
+        const struct marey_str source = {decoded->ptr, from};
+        if ((*damage & MAREY_NAME_BAD_ESCAPE) != 0)
+            keep_slashes(source, decoded);
+        else
+            marey__json_unescape(source, decoded);
         if (marey__text_failed(decoded))
             return MAREY_NONE;
         return marey__intern(names->strings,

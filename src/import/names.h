@@ -17,7 +17,7 @@
 enum marey_name_damage {
     MAREY_NAME_BAD_UTF8 = 1,  /* repaired with U+FFFD */
     MAREY_NAME_CONTROL = 2,   /* raw control character, kept */
-    MAREY_NAME_BAD_ESCAPE = 4 /* not JSON */
+    MAREY_NAME_BAD_ESCAPE = 4 /* not JSON: its back-slashes are kept */
 };
 
 struct marey_name {

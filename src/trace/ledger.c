@@ -24,6 +24,9 @@ static const struct {
                              "records whose text is no JSON, in no number"},
     [MAREY_REASON_PARTIAL] = {"partial", MAREY_LEDGER_QUARANTINED,
                               "records in which the file ends, in no number"},
+    [MAREY_REASON_BAD_ESCAPE] = {"bad_escape", MAREY_LEDGER_REPAIRED,
+                                 "names with an escape that JSON does not have: their back-slashes "
+                                 "are kept"},
     [MAREY_REASON_PUNCTUATION] = {"punctuation", MAREY_LEDGER_REPAIRED,
                                   "places between records with commas too many or too few"},
     [MAREY_REASON_NON_FINITE] = {"non_finite", MAREY_LEDGER_REPAIRED,

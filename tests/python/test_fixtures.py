@@ -26,11 +26,9 @@ FOLDER = DATA / "fixtures"
 CASES: dict[str, dict[str, Any]] = json.loads((FOLDER / "expected.json").read_text("utf-8"))
 DEVICE_KINDS = {"kernel", "memcpy", "memset"}
 
-BROKEN = "text that is not JSON: the issue about broken files"
 CUT = "cut or joined files: the issue about broken files"
 NUMBERS = "numbers that JSON does not have: the issue about broken files"
 WAITING = {
-    "F02_single_backslash": BROKEN,
     "F07a_non_finite_args": NUMBERS,
     "F14_joined_documents": CUT,
     "F19_duplicate_key": "duplicate keys inside args: the issue about broken files",

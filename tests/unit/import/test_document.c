@@ -137,7 +137,6 @@ static void broken_text_is_placed(void **state)
         {"{\"a\" 1}", 5},
         {"{\"a\":1 \"b\":2}", 7},
         {"{\"a\":\"unended", 13},
-        {"[{\"ph\":\"X\",\"name\":\"C:\\x\",\"ts\":1,\"dur\":1}]", 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

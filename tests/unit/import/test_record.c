@@ -116,10 +116,30 @@ static void damage_in_any_text_of_a_record_counts(void **state)
     EXPECT_U64(count_of(trace, "bad_utf8"), 2);
     EXPECT_U64(count_of(trace, "control_char"), 1);
     marey_trace_free(trace);
-    struct marey_error err = {0};
-    const char *json = LIST("{\"ph\":\"X\",\"cat\":\"a\\x\",\"name\":\"a\",\"ts\":1,\"dur\":1}");
-    EXPECT_STATUS(read_status(json, strlen(json), &err), MAREY_FORMAT);
-    EXPECT_HOLDS(err.message, "an escape that JSON does not have");
+}
+
+/* A string with one wrong escape was not escaped at all. */
+static void back_slashes_of_wrong_escapes_are_kept(void **state)
+{
+    static const struct {
+        const char *raw;
+        const char *name;
+        uint64_t n_bad;
+    } rows[] = {
+        {"C:\\x\\new", "C:\\x\\new", 1},
+        {"C:\\new", "C:\new", 0},
+        {"a\\q\\\"b\\\"", "a\\q\"b\"", 1},
+        {"\\u00zz\\t", "\\u00zz\\t", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char json[256];
+        (void)snprintf(json, sizeof json, LIST(X("%s", "1", "2")), rows[i].raw);
+        struct marey_trace *trace = read_text(json);
+        EXPECT_VIEW(name_of(trace, 0), rows[i].name);
+        EXPECT_U64(count_of(trace, "bad_escape"), rows[i].n_bad);
+        marey_trace_free(trace);
+    }
 }
 
 static void long_names_are_told_apart(void **state)
@@ -264,6 +284,7 @@ int main(void)
         cmocka_unit_test(names_are_unescaped),
         cmocka_unit_test(damaged_names_are_repaired_and_counted),
         cmocka_unit_test(damage_in_any_text_of_a_record_counts),
+        cmocka_unit_test(back_slashes_of_wrong_escapes_are_kept),
         cmocka_unit_test(long_names_are_told_apart),
         cmocka_unit_test(device_and_stream_come_from_args),
         cmocka_unit_test(wide_correlations_stay_apart),
