@@ -457,7 +457,7 @@ static enum marey_status read_bare_list(struct document *doc, struct marey_error
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static enum marey_status read_frame(struct document *doc, struct marey_error *err)
+static enum marey_status begin_text(struct document *doc, struct marey_error *err)
 {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
 
@@ -467,9 +467,14 @@ static enum marey_status read_frame(struct document *doc, struct marey_error *er
     while (doc->feed.len < 4 && !doc->feed.is_end);
     if (doc->feed.len >= 3 && memcmp(doc->at, byte_order_mark, 3) == 0)
         doc->at += 3;
+    return MAREY_OK;
+}
 
+static enum marey_status read_frame(struct document *doc, struct marey_error *err)
+{
     const struct marey_str head = {doc->at, (size_t)(window_end(doc) - doc->at)};
     const char *sniffed = marey__sniff_bytes(head);
+
     MAREY_TRY(skip_to_token(doc, err));
     if (*doc->at == '{')
         MAREY_TRY(read_object(doc, err));
@@ -480,10 +485,7 @@ static enum marey_status read_frame(struct document *doc, struct marey_error *er
 
     if (!doc->has_list)
         return fail_sniffed(doc, "it is JSON without a list of records (traceEvents)", err);
-    MAREY_TRY(skip_to_token(doc, err));
-    if (doc->at < window_end(doc))
-        return fail_at(doc, doc->at, "more text after the end of the trace", err);
-    return MAREY_OK;
+    return skip_to_token(doc, err);
 }
 
 static void finish_source(struct document *doc)
@@ -505,6 +507,92 @@ static void finish_source(struct document *doc)
         marey__account_note(kineto->account, MAREY_REASON_NO_EVENTS, offset);
 }
 
+/* One document, as the source that the builder has just begun. */
+static enum marey_status read_source(struct document *doc, struct marey_error *err)
+{
+    const struct marey_kineto *kineto = doc->kineto;
+
+    doc->has_list = false;
+    doc->has_rank = false;
+    doc->n_broken = 0;
+    doc->walk.n_templates = 0; /* they know the tracks of another source */
+    doc->walk.predicted = 0;
+    marey__builder_source(doc->builder)->world_size = MAREY_UNKNOWN;
+    MAREY_TRY(read_frame(doc, err));
+    if (kineto->n_without_phase > 0 && kineto->n_without_phase == kineto->n_records - doc->n_broken)
+        return fail_sniffed(doc, "its list holds no records of a trace", err);
+    if (doc->n_broken > 0 && doc->n_broken == kineto->n_records) {
+        if (err != NULL)
+            *err = doc->broken; /* nothing tells that it is a trace */
+        return doc->broken.status;
+    }
+    if (doc->feed.is_gzip && doc->feed.is_end && doc->feed.gunzip.is_cut)
+        note_cut(doc);
+    finish_source(doc);
+    return MAREY_OK;
+}
+
+static bool looks_joined(const struct document *doc)
+{
+    const char *end = window_end(doc);
+
+    if (*doc->at == '{')
+        return marey__resync_list(doc->at, end) != NULL;
+    return *doc->at == '[' && *skip_white(doc->at + 1) == '{';
+}
+
+/* Whether another trace begins at doc->at: the ranks of a job that wrote one file. */
+static enum marey_status is_joined(struct document *doc, bool *answer, struct marey_error *err)
+{
+    *answer = looks_joined(doc);
+    while (!*answer && !doc->feed.is_end && (*doc->at == '{' || *doc->at == '[')) {
+        MAREY_TRY(next_window(doc, err));
+        *answer = looks_joined(doc);
+    }
+    return MAREY_OK;
+}
+
+static enum marey_status begin_joined(struct document *doc, struct marey_error *err)
+{
+    note(doc, MAREY_REASON_JOINED_DOCUMENTS, doc->at);
+    const uint32_t source_idx = marey__builder_begin_source(doc->builder, doc->feed.place->path);
+    if (source_idx == MAREY_NONE)
+        return marey__builder_failed(doc->builder)
+                   ? marey__fail_nomem(err)
+                   : marey__fail(err, MAREY_LIMIT, "cannot read '%s': too many traces in it",
+                                 doc->feed.place->path);
+    marey__kineto_begin_source(doc->kineto, source_idx);
+    return MAREY_OK;
+}
+
+/* What is broken in a further document does not undo those before it. */
+static enum marey_status read_joined(struct document *doc, struct marey_error *err)
+{
+    MAREY_TRY(begin_joined(doc, err));
+    const enum marey_status status = read_source(doc, err);
+    if (status != MAREY_FORMAT)
+        return status;
+    note(doc, MAREY_REASON_BAD_METADATA, doc->at);
+    MAREY_TRY(skip_rest(doc, err));
+    finish_source(doc);
+    return MAREY_OK;
+}
+
+static enum marey_status read_all(struct document *doc, struct marey_error *err)
+{
+    MAREY_TRY(begin_text(doc, err));
+    MAREY_TRY(read_source(doc, err));
+    while (doc->at < window_end(doc)) {
+        bool has_more = false;
+        MAREY_TRY(is_joined(doc, &has_more, err));
+        if (has_more)
+            MAREY_TRY(read_joined(doc, err));
+        else
+            MAREY_TRY(pass_tail(doc, doc->at, err));
+    }
+    return MAREY_OK;
+}
+
 enum marey_status marey__document_read(struct marey_kineto *kineto, const struct marey_place *place,
                                        const struct marey_alloc *alloc,
                                        const struct marey_reading *reading, struct marey_error *err)
@@ -517,22 +605,8 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
     doc.walk.gap_mask = UINT32_MAX;
     doc.walk.uses_templates = !reading->no_templates;
     doc.walk.templates = marey__alloc(alloc, MAREY_N_TEMPLATES, sizeof *doc.walk.templates);
-    marey__builder_source(doc.builder)->world_size = MAREY_UNKNOWN;
-
-    enum marey_status status =
-        doc.walk.templates == NULL ? marey__fail_nomem(err) : read_frame(&doc, err);
-    if (status == MAREY_OK && kineto->n_without_phase > 0 &&
-        kineto->n_without_phase == kineto->n_records - doc.n_broken)
-        status = fail_sniffed(&doc, "its list holds no records of a trace", err);
-    if (status == MAREY_OK && doc.n_broken > 0 && doc.n_broken == kineto->n_records) {
-        status = doc.broken.status; /* nothing tells that it is a trace */
-        if (err != NULL)
-            *err = doc.broken;
-    }
-    if (status == MAREY_OK && doc.feed.is_gzip && doc.feed.gunzip.is_cut)
-        note_cut(&doc);
-    if (status == MAREY_OK)
-        finish_source(&doc);
+    const enum marey_status status =
+        doc.walk.templates == NULL ? marey__fail_nomem(err) : read_all(&doc, err);
     if (doc.walk.templates != NULL)
         marey__dealloc(alloc, doc.walk.templates, MAREY_N_TEMPLATES, sizeof *doc.walk.templates);
     marey__feed_close(&doc.feed);

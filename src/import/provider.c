@@ -31,8 +31,23 @@ void marey__places_free(struct marey_places *places)
         marey__place_close(&places->place[i]);
 
     const struct marey_alloc alloc = places->alloc;
+    marey__dealloc(&alloc, places->place_of, places->sources_capacity, sizeof *places->place_of);
     marey__dealloc(&alloc, places->place, places->capacity, sizeof *places->place);
     marey__dealloc(&alloc, places, 1, sizeof *places);
+}
+
+bool marey__places_assign(struct marey_places *places, size_t n_sources, uint32_t place_idx)
+{
+    void *place_of = places->place_of;
+
+    if (n_sources > places->sources_capacity &&
+        !marey__grow(&places->alloc, &place_of, &places->sources_capacity, n_sources,
+                     sizeof *places->place_of))
+        return false;
+    places->place_of = place_of;
+    while (places->n_sources < n_sources)
+        places->place_of[places->n_sources++] = place_idx;
+    return true;
 }
 
 /* The args of the record at *at, whatever windows that takes. */
@@ -93,14 +108,15 @@ static enum marey_status walk(void *ctx, const uint64_t *offsets, size_t n, mare
         size_t to = from;
         while (to < n && MAREY_OFFSET_SOURCE(offsets[to]) == source_idx)
             to++;
-        if (source_idx >= places->n)
+        if (source_idx >= places->n_sources)
             return marey__fail(err, MAREY_INVALID, "cannot read args: no source %u", source_idx);
 
-        const bool rests = places->place[source_idx].fd < 0;
-        const enum marey_status status = walk_place(places, &places->place[source_idx],
-                                                    (struct run){offsets, from, to}, fn, user, err);
+        struct marey_place *place = &places->place[places->place_of[source_idx]];
+        const bool rests = place->fd < 0;
+        const enum marey_status status =
+            walk_place(places, place, (struct run){offsets, from, to}, fn, user, err);
         if (rests)
-            marey__place_rest(&places->place[source_idx]);
+            marey__place_rest(place);
         if (status != MAREY_OK)
             return status;
         from = to;

@@ -11,15 +11,21 @@
 struct marey_places {
     struct marey_alloc alloc;
     struct marey_reading reading;
-    struct marey_place *place; /* [n], by source index */
+    struct marey_place *place; /* [n] */
     size_t n;
     size_t capacity;
+    uint32_t *place_of; /* [n_sources]: a file may hold several traces */
+    size_t n_sources;
+    size_t sources_capacity;
 };
 
 /* NULL without memory. */
 struct marey_places *marey__places_new(const struct marey_alloc *alloc, size_t capacity,
                                        const struct marey_reading *reading);
 void marey__places_free(struct marey_places *places);
+
+/* Tells the place of the sources up to n_sources that have none yet. False without memory. */
+bool marey__places_assign(struct marey_places *places, size_t n_sources, uint32_t place_idx);
 
 /* \owns takes the places: the provider's release frees them */
 struct marey_args_provider marey__places_provider(struct marey_places *places);

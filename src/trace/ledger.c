@@ -35,6 +35,8 @@ static const struct {
                                  "times whose sign stands behind the point, read as meant"},
     [MAREY_REASON_TRUNCATED] = {"truncated", MAREY_LEDGER_FINDING,
                                 "files that end early: what came after is not known"},
+    [MAREY_REASON_JOINED_DOCUMENTS] = {"joined_documents", MAREY_LEDGER_FINDING,
+                                       "further traces in a file: each is a source of its own"},
     [MAREY_REASON_BAD_METADATA] = {"bad_metadata", MAREY_LEDGER_FINDING,
                                    "heads or tails of files that are no JSON"},
     [MAREY_REASON_NUMBER_AS_TEXT] = {"number_as_text", MAREY_LEDGER_REPAIRED,

@@ -30,7 +30,6 @@ CUT = "cut or joined files: the issue about broken files"
 NUMBERS = "numbers that JSON does not have: the issue about broken files"
 WAITING = {
     "F07a_non_finite_args": NUMBERS,
-    "F14_joined_documents": CUT,
     "F19_duplicate_key": "duplicate keys inside args: the issue about broken files",
     "K04_rank_cut_rank_missing": CUT,
     "T07_wild_duration": "clipping a wild duration: the issue about broken files",

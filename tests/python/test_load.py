@@ -192,3 +192,28 @@ def test_export_keeps_a_file_unless_told_otherwise(tmp_path: Path, file: Path) -
     assert path.read_text() == "mine"
     trace.export_chrome_trace(path, overwrite=True)
     assert names(marey.load(path)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_joined_files_are_sources_of_their_own(tmp_path: Path, packed: bool) -> None:
+    def rank(number: int) -> bytes:
+        records = b",".join(
+            b'{"ph":"X","cat":"cpu_op","name":"op","pid":1,"tid":1,"ts":%d,"dur":1,"args":{"n":%d}}'
+            % (i, 1000 * number + i)
+            for i in range(50)
+        )
+        return b'{"distributedInfo":{"rank":%d},"traceEvents":[%s]}' % (number, records)
+
+    text = rank(3) + b"\n" + rank(5)
+    path = tmp_path / "two.json"
+    path.write_bytes(gzip.compress(text) if packed else text)
+    other = tmp_path / "other.json"
+    other.write_bytes(TEXT.replace(b'"a"', b'"first"'))
+    trace = marey.load([path, other])
+    assert [source.rank for source in trace.sources][:2] == [3, 5]
+    assert trace.ledger["findings"]["joined_documents"] == 1
+    events = [event for event in trace.events() if event.name == "op"]
+    assert [event.track.label for event in events] == ["r3 p1 t1"] * 50 + ["r5 p1 t1"] * 50
+    assert [event.args["n"] for event in events] == [*range(3000, 3050), *range(5000, 5050)]
+    assert len(trace.sources) == 3
+    assert any(event.name == "first" and event.args == {} for event in trace.events())
