@@ -226,11 +226,11 @@ static char **complete_words(size_t n_words, char **words, char *python)
     return all;
 }
 
-/* Not a part of its caller: both keep whole paths, and a frame has a limit. */
+/* Not a part of its caller: both keep whole paths, and a frame has a limit. Called once. */
 __attribute__((noinline)) static enum cli_exit start(const struct run_settings *run, size_t n_words,
                                                      char **words)
 {
-    struct program program;
+    static struct program program;
     struct answer answer = {.word = ""};
 
     if (!program_find(&program, n_words, words)) {

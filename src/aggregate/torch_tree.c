@@ -142,7 +142,7 @@ static void find_backward_nodes(struct marey_torch_build *build)
     const size_t prefix_len = sizeof ENGINE_PREFIX - 1;
     for (uint32_t i = 0; i < build->n_rows; i++) {
         struct marey_str outer = outer_name(build, i);
-        if (!marey__str_starts(outer, ENGINE_PREFIX))
+        if (outer.ptr == NULL || !marey__str_starts(outer, ENGINE_PREFIX))
             continue;
         outer.ptr += prefix_len;
         outer.len -= prefix_len;

@@ -494,7 +494,7 @@ static void finish_source(struct document *doc)
     struct marey_kineto *kineto = doc->kineto;
     const uint64_t offset = MAREY_OFFSET(kineto->source_idx, 0);
 
-    source->size_bytes = doc->feed.offset + doc->feed.len;
+    source->size_bytes = byte_of(doc, doc->at); /* up to what follows it */
     source->is_gzip = doc->feed.is_gzip;
     source->n_records = kineto->n_records;
     source->n_metadata = kineto->n_metadata;
@@ -590,6 +590,7 @@ static enum marey_status read_all(struct document *doc, struct marey_error *err)
         else
             MAREY_TRY(pass_tail(doc, doc->at, err));
     }
+    marey__builder_source(doc->builder)->size_bytes = byte_of(doc, doc->at);
     return MAREY_OK;
 }
 

@@ -29,6 +29,8 @@ static void after_fork_in_child(void)
     (void)pthread_mutex_init(&recorder->lock, NULL);
     (void)pthread_cond_init(&recorder->feeder_wakes, NULL);
     atomic_store_explicit(&recorder->wants, 0, memory_order_release);
+    recorder->former_pool = recorder->pool;
+    recorder->former_logs = recorder->logs;
     recorder->pool = NULL;
     recorder->logs = NULL;
     recorder->sessions = NULL;

@@ -36,6 +36,8 @@ struct marey_recorder {
     struct marey_pool *pool;
     struct marey_log *logs;         /* the newest first */
     uint64_t n_logs;                /* that were ever made */
+    struct marey_pool *former_pool; /* a forked child's parent's, which its traces may read */
+    struct marey_log *former_logs;
     struct marey_session *sessions; /* all that hold records */
     uint32_t n_running;
     uint32_t n_idle;     /* chunks that threads kept when the first of the running sessions began */
