@@ -103,7 +103,8 @@ static void print(const char *text, size_t len)
     }
 }
 
-static void say(const char *what, const char *text, const char *end)
+/* Not a part of its caller, which keeps a whole message too: a frame has a limit. */
+__attribute__((noinline)) static void say(const char *what, const char *text, const char *end)
 {
     char line[MAREY_ERROR_MESSAGE_BYTES + 64];
 
