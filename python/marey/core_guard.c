@@ -61,9 +61,15 @@ static struct {
 
 static const int guarded_signals[] = {SIGTERM, SIGHUP};
 
+/* By this thread, as the one that the signal met may be waiting in the handler. */
 static void die(int number)
 {
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, number);
     (void)signal(number, SIG_DFL);
+    (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     (void)kill(getpid(), number);
 }
 
