@@ -394,6 +394,7 @@ def test_torchs_arguments_that_ask_for_nothing_are_taken() -> None:
 
 
 def test_cuda_is_not_to_be_had() -> None:
+    assert issubclass(marey.CollectorError, NotImplementedError)
     with pytest.raises(marey.CollectorError, match="there is no CUDA collector yet"):
         marey.profile(activities=[marey.ProfilerActivity.CPU, marey.ProfilerActivity.CUDA])
     with pytest.raises(marey.UnsupportedError, match="without its filter"):
