@@ -129,10 +129,16 @@ MAREY_API enum marey_status marey_session_stop(struct marey_session *session,
 /* Stops if need be, and gives the records back when no trace needs them. NULL is allowed. */
 MAREY_API void marey_session_free(struct marey_session *session);
 
+/* Whether a session would take a member of the trace's head, for who has no session yet.
+ * \fails MAREY_INVALID: json is not one JSON value of at most 256 containers in each other; an
+ *        escape in it is half of a surrogate pair; it or the key is not UTF-8; or the key is one
+ *        that a trace writes itself (traceEvents, marey, baseTimeNanoseconds, ...)
+ * \threads any */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_check_meta(struct marey_str key, struct marey_str json, struct marey_error *err);
+
 /* A member of the trace's head: a key and JSON text, both copied. The last one of a key counts.
- * \fails MAREY_NOMEM; MAREY_INVALID: json is not one JSON value of at most 256 containers in each
- *        other; an escape in it is half of a surrogate pair; it or the key is not UTF-8; or the key
- *        is one that a trace writes itself (traceEvents, marey, baseTimeNanoseconds, ...) */
+ * \fails MAREY_NOMEM; MAREY_INVALID as marey_check_meta */
 MAREY_API MAREY_MUST_CHECK enum marey_status marey_session_add_meta(struct marey_session *session,
                                                                     struct marey_str key,
                                                                     struct marey_str json,

@@ -23,17 +23,6 @@ from marey._trace import Path, Trace
 
 CLOCKS = {"wall": 0, "wall+cpu": _core.WANT_CPU}
 
-JSON_DEPTH = 256
-"""Of what the library reads."""
-
-MEMBERS_OF_THE_FILE = (
-    "baseTimeNanoseconds",
-    "deviceProperties",
-    "displayTimeUnit",
-    "schemaVersion",
-    "traceEvents",
-)
-
 NOT_BUILT = {
     "profile_memory": "memory cannot be recorded yet, leave out profile_memory",
     "with_stack": "stacks cannot be recorded yet, leave out with_stack",
@@ -71,6 +60,8 @@ class SessionStats(NamedTuple):
     n_threads: int
     is_tsc: bool
     """The clock is the time stamp counter, else CLOCK_MONOTONIC."""
+    range_cost_ns: int | None
+    """Of a begin and its end, measured in a loop at the start; None: not measured."""
 
 
 # ---- what a profile is asked for -------------------------------------------------------------------------
@@ -527,58 +518,19 @@ class profile:
 
     def add_metadata(self, key: str, value: str) -> None:
         """A text in the head of this cycle's trace and of those to come."""
-        _check_text(key, str(value))
-        self.add_metadata_json(key, json.dumps(str(value)))
+        # Not in ASCII: an escaped half of a surrogate pair would be no text for the reader.
+        self.add_metadata_json(key, json.dumps(str(value), ensure_ascii=False))
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """The same, of a value that is JSON already."""
-        if key in MEMBERS_OF_THE_FILE:
-            raise ValueError(f"the file has a member '{key}' of its own, choose another key")
-        for text in (key, value):
-            _check_text(key, text)
-        try:
-            parsed = json.loads(value, parse_constant=_refuse_constant, parse_int=str)
-        except ValueError as error:
-            raise ValueError(f"metadata '{key}' is not JSON: {error}") from None
-        except RecursionError:
-            raise _too_deep(key) from None
-        if _depth(parsed) > JSON_DEPTH:
-            raise _too_deep(key)
-        _check_text(key, json.dumps(parsed, ensure_ascii=False))  # what its escapes stand for
+        """The same, of a value that is JSON already.
+
+        ValueError: it is not one JSON value that a reader takes, or the key is one that
+        the file has itself.
+        """
+        _core.check_meta(key, value)
         self._metadata[key] = value
         self._trace = None
 
     def __repr__(self) -> str:
         state = "running" if self._is_running else "stopped"
         return f"<marey.profile, {state}, step {self.step_num}, {self.current_action.name}>"
-
-
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
-
-
-def _check_text(key: str, text: str) -> None:
-    """A str may hold halves of a surrogate pair, which a file cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        place = f"{error.object[error.start]!r} at {error.start}"
-        raise ValueError(f"metadata {key!r} is no text: {place} is half a surrogate pair") from None
-
-
-def _depth(value: Any) -> int:
-    """How many lists and objects lie in each other."""
-    depth = 0
-    level = [value]
-    while level := [item for item in level if isinstance(item, (list, dict))]:
-        depth += 1
-        level = [
-            inner
-            for item in level
-            for inner in (item.values() if isinstance(item, dict) else item)
-        ]
-    return depth
-
-
-def _too_deep(key: str) -> ValueError:
-    return ValueError(f"metadata '{key}' is nested deeper than {JSON_DEPTH} levels")

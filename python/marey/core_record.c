@@ -156,6 +156,29 @@ static PyObject *record_schedule_action(PyObject *module, PyObject *args)
     return PyLong_FromLong((long)marey_schedule_action(&schedule, count[5]));
 }
 
+/* The key and the JSON text of a member of the head; borrowed from args. */
+static bool meta_of(PyObject *args, struct marey_str *key, struct marey_str *json)
+{
+    PyObject *key_object = NULL;
+    PyObject *json_object = NULL;
+
+    return PyArg_ParseTuple(args, "OO", &key_object, &json_object) && text_of(key_object, key) &&
+           text_of(json_object, json);
+}
+
+static PyObject *record_check_meta(PyObject *module, PyObject *args)
+{
+    struct marey_error err = {0};
+    struct marey_str key;
+    struct marey_str json;
+
+    if (!meta_of(args, &key, &json))
+        return NULL;
+    if (marey_check_meta(key, json, &err) != MAREY_OK)
+        return core_raise(PyModule_GetState(module), &err);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef core_record_functions[] = {
     {"mark", record_mark, METH_O, "mark(name)\n--\n\nRecord a point in time."},
     {"counter", (PyCFunction)(void (*)(void))record_counter, METH_FASTCALL,
@@ -165,6 +188,8 @@ PyMethodDef core_record_functions[] = {
     {"is_recording", record_is_recording, METH_NOARGS,
      "is_recording()\n--\n\nTrue while a session runs."},
     {"collector_load", record_collector_load, METH_VARARGS, "Load a collector by its path."},
+    {"check_meta", record_check_meta, METH_VARARGS,
+     "Raise what Session.add_meta would raise for this key and JSON text."},
     {"schedule_action", record_schedule_action, METH_VARARGS, "What to do in a step."},
     {"begin_guard", core_begin_guard, METH_VARARGS,
      "Write a session's trace at SIGTERM or SIGHUP."},
@@ -279,13 +304,10 @@ static PyObject *session_free(PyObject *self, PyObject *unused)
 static PyObject *session_add_meta(PyObject *self, PyObject *args)
 {
     struct marey_error err = {0};
-    PyObject *key = NULL;
-    PyObject *json = NULL;
     struct marey_str key_text;
     struct marey_str json_text;
 
-    if (!PyArg_ParseTuple(args, "OO", &key, &json) || !text_of(key, &key_text) ||
-        !text_of(json, &json_text))
+    if (!meta_of(args, &key_text, &json_text))
         return NULL;
     struct marey_session *session = session_enter(self);
     if (session == NULL)
@@ -333,6 +355,7 @@ static const struct core_field stats_fields[] = {
     FIELD(start_ns, CORE_FIELD_NS),        FIELD(stop_ns, CORE_FIELD_NS),
     FIELD(first_lost_ns, CORE_FIELD_NS),   FIELD(clock_error_ns, CORE_FIELD_NS),
     FIELD(n_threads, CORE_FIELD_COUNT32),  FIELD(is_tsc, CORE_FIELD_BOOL),
+    FIELD(range_cost_ns, CORE_FIELD_NS),
 };
 #undef FIELD
 

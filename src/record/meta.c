@@ -70,7 +70,8 @@ static bool is_own_key(struct marey_str key)
 /* So much of a key as a message has room for. */
 #define SHOWN_KEY_BYTES 100
 
-static enum marey_status check(struct marey_str key, struct marey_str json, struct marey_error *err)
+enum marey_status marey_check_meta(struct marey_str key, struct marey_str json,
+                                   struct marey_error *err)
 {
     size_t at = marey__text_valid_len(key);
 
@@ -97,7 +98,7 @@ enum marey_status marey_session_add_meta(struct marey_session *session, struct m
 {
     const struct marey_alloc alloc = marey__alloc_default();
 
-    MAREY_TRY(check(key, json, err));
+    MAREY_TRY(marey_check_meta(key, json, err));
     const struct marey_session_meta meta = {
         .key = copy_text(&alloc, key),
         .json = copy_text(&alloc, json),

@@ -44,6 +44,7 @@ def test_a_block_is_recorded() -> None:
     assert (row.key, row.count, row.kind) == ("inside", 1, "annotation")
     assert prof.stats.n_records == 2
     assert prof.stats.n_lost == 0
+    assert prof.stats.range_cost_ns is not None and prof.stats.range_cost_ns > 0
     assert repr(prof) == "<marey.profile, stopped, step 0, RECORD>"
 
 
@@ -394,7 +395,6 @@ def test_torchs_arguments_that_ask_for_nothing_are_taken() -> None:
 
 
 def test_cuda_is_not_to_be_had() -> None:
-    assert issubclass(marey.CollectorError, NotImplementedError)
     with pytest.raises(marey.CollectorError, match="there is no CUDA collector yet"):
         marey.profile(activities=[marey.ProfilerActivity.CPU, marey.ProfilerActivity.CUDA])
     with pytest.raises(marey.UnsupportedError, match="without its filter"):
@@ -497,21 +497,21 @@ def test_metadata_is_in_the_head() -> None:
     assert (metadata["inside"], metadata["after"]) == ([1, 2], "x")
     assert metadata["record_shapes"] == 1
     for text in ("{", "NaN", "1 2"):
-        with pytest.raises(ValueError, match="metadata 'k' is not JSON"):
+        with pytest.raises(ValueError, match="metadata 'k' is not one JSON value: "):
             prof.add_metadata_json("k", text)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("k", "[" * 257 + "]" * 257, "metadata 'k' is nested deeper than 256 levels"),
-        ("k", '{"a":' * 600 + "1" + "}" * 600, "is nested deeper than 256 levels"),
-        ("k", "[" * 100_000 + "]" * 100_000, "is nested deeper than 256 levels"),
-        ("k", '"\ud800"', "metadata 'k' is no text: '\\\\ud800' at 1 is half a surrogate pair"),
-        ("k", r'{"a\ud800": 1}', "metadata 'k' is no text: .* is half a surrogate pair"),
-        ("a\udfff", "1", r"metadata 'a\\udfff' is no text"),
-        ("traceEvents", "[]", "a member 'traceEvents' of its own, choose another key"),
-        ("baseTimeNanoseconds", "1", "choose another key"),
+        ("k", "[" * 257 + "]" * 257, "metadata 'k' is not one JSON value: containers nested"),
+        ("k", '{"a":' * 600 + "1" + "}" * 600, "nested deeper than 256"),
+        ("k", "[" * 100_000 + "]" * 100_000, "nested deeper than 256"),
+        ("k", '"\ud800"', "surrogates not allowed"),
+        ("k", r'{"a\ud800": 1}', "an escape of half a character"),
+        ("a\udfff", "1", "surrogates not allowed"),
+        ("traceEvents", "[]", "'traceEvents' is what the trace itself says there"),
+        ("baseTimeNanoseconds", "1", "take another key"),
     ],
 )
 def test_metadata_that_no_file_can_hold_is_refused(key: str, value: str, words: str) -> None:
@@ -530,7 +530,7 @@ def test_metadata_may_be_as_deep_as_it_can_be_read(tmp_path: Path) -> None:
         prof.add_metadata_json("long", "1" * 5000)
     prof.export_chrome_trace(path)
     assert "deep" in marey.load(path).metadata
-    with pytest.raises(ValueError, match="half a surrogate pair"):
+    with pytest.raises(ValueError, match="surrogates not allowed"):
         prof.add_metadata("k", "a\ud800")
 
 

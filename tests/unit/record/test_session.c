@@ -404,6 +404,8 @@ static void session_refuses_metadata_that_would_break_a_file(void **state)
         EXPECT_STATUS(marey_session_add_meta(session, marey__str("k"), marey__str(broken[i]), &err),
                       MAREY_INVALID);
         EXPECT_HOLDS(err.message, "metadata 'k' is not one JSON value: ");
+        EXPECT_STATUS(marey_check_meta(marey__str("k"), marey__str(broken[i]), &err),
+                      MAREY_INVALID);
     }
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         EXPECT_STATUS(marey_session_add_meta(session, marey__str(own[i]), marey__str("1"), &err),
