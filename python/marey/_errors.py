@@ -5,7 +5,7 @@ from __future__ import annotations
 from marey._core import MareyError
 
 
-class CollectorError(MareyError, NotImplementedError):
+class CollectorError(MareyError):
     """A collector that was asked for is not to be had: the reason, and what to do about it."""
 
     def __init__(self, reason: str, remedy: str) -> None:
