@@ -103,6 +103,17 @@ void marey__text_add_format(struct marey_textbuf *text, const char *format, ...)
     va_end(again);
 }
 
+/* The largest double has 309 digits before its point. */
+#define FIXED_BYTES 352
+
+void marey__text_add_fixed(struct marey_textbuf *text, double value, int n_decimals)
+{
+    char number[FIXED_BYTES];
+    const int len = snprintf(number, sizeof number, "%.*f", n_decimals, value);
+
+    marey__text_add(text, number, value - value == 0 ? marey__put_point(number) : (size_t)len);
+}
+
 /* What the first byte of a sequence asks of the others: how many bytes in all (0: it cannot
  * begin one), and where the second must lie. */
 static size_t utf8_form(unsigned char first, unsigned char *low, unsigned char *high)

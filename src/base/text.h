@@ -34,6 +34,9 @@ void marey__text_add_byte(struct marey_textbuf *text, char byte);
 void marey__text_add_repeat(struct marey_textbuf *text, char byte, size_t n);
 void marey__text_add_format(struct marey_textbuf *text, const char *format, ...) MAREY_PRINTF(2, 3);
 
+/* As printf's %.*f of at most 9 decimals, with a point in any locale. */
+void marey__text_add_fixed(struct marey_textbuf *text, double value, int n_decimals);
+
 /* The string in quotes with JSON's escapes; invalid UTF-8 becomes U+FFFD. */
 void marey__text_add_json(struct marey_textbuf *text, struct marey_str str);
 

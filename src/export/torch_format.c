@@ -39,20 +39,26 @@ struct marey_str marey__torch_head(struct marey_str text, int64_t n)
     return (struct marey_str){text.ptr, at};
 }
 
+static void add_fixed(struct marey_textbuf *out, double value, int n_decimals, const char *unit)
+{
+    marey__text_add_fixed(out, value, n_decimals);
+    marey__text_add_c(out, unit);
+}
+
 void marey__torch_add_time(struct marey_textbuf *out, double us, enum marey_time_unit unit)
 {
     if (unit == MAREY_TIME_AUTO)
         unit = us >= US_IN_S ? MAREY_TIME_S : us >= US_IN_MS ? MAREY_TIME_MS : MAREY_TIME_US;
     switch (unit) {
     case MAREY_TIME_S:
-        marey__text_add_format(out, "%.3fs", us / US_IN_S);
+        add_fixed(out, us / US_IN_S, 3, "s");
         break;
     case MAREY_TIME_MS:
-        marey__text_add_format(out, "%.3fms", us / US_IN_MS);
+        add_fixed(out, us / US_IN_MS, 3, "ms");
         break;
     case MAREY_TIME_US:
     case MAREY_TIME_AUTO:
-        marey__text_add_format(out, "%.3fus", us);
+        add_fixed(out, us, 3, "us");
         break;
     }
 }
@@ -62,18 +68,18 @@ void marey__torch_add_share(struct marey_textbuf *out, double us, double total_u
     if (total_us == 0)
         marey__text_add_c(out, "NaN");
     else
-        marey__text_add_format(out, "%.2f%%", us * 100.0 / total_us);
+        add_fixed(out, us * 100.0 / total_us, 2, "%");
 }
 
 void marey__torch_add_bytes(struct marey_textbuf *out, int64_t bytes)
 {
     const double size = (double)bytes;
     if (fabs(size) >= (double)GIB)
-        marey__text_add_format(out, "%.2f GB", size / (double)GIB);
+        add_fixed(out, size / (double)GIB, 2, " GB");
     else if (fabs(size) >= (double)MIB)
-        marey__text_add_format(out, "%.2f MB", size / (double)MIB);
+        add_fixed(out, size / (double)MIB, 2, " MB");
     else if (fabs(size) >= (double)KIB)
-        marey__text_add_format(out, "%.2f KB", size / (double)KIB);
+        add_fixed(out, size / (double)KIB, 2, " KB");
     else
         marey__text_add_format(out, "%lld B", (long long)bytes);
 }

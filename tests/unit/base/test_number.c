@@ -80,7 +80,7 @@ static void point_is_a_point_in_any_locale(void **state)
 }
 
 /* With a locale that has a comma, where the system has one. */
-static void format_double_does_not_see_the_locale(void **state)
+static void doubles_do_not_see_the_locale(void **state)
 {
     (void)state;
     static const struct {
@@ -92,6 +92,12 @@ static void format_double_does_not_see_the_locale(void **state)
                  {1.0 / 0.0, "inf"},
                  {-2.0, "-2"}};
     static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
+    static const struct {
+        double value;
+        const char *want;
+    } fixed[] = {
+        {0, "0.000"}, {-1234.5678, "-1234.568"}, {1e12, "1000000000000.000"}, {1.0 / 0.0, "inf"}};
+    const struct marey_alloc alloc = marey__alloc_default();
     char digits[MAREY_NUMBER_BYTES];
 
     for (size_t i = 0; i < sizeof locales / sizeof *locales; i++)
@@ -99,6 +105,13 @@ static void format_double_does_not_see_the_locale(void **state)
             break;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         EXPECT_BYTES(digits, marey__format_double(digits, cases[i].value), cases[i].want);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        struct marey_textbuf text;
+        marey__text_init(&text, &alloc);
+        marey__text_add_fixed(&text, fixed[i].value, 3);
+        EXPECT_BYTES(text.ptr, text.len, fixed[i].want);
+        marey__text_release(&text);
+    }
     (void)setlocale(LC_NUMERIC, "C");
 }
 
@@ -198,7 +211,7 @@ int main(void)
         cmocka_unit_test(format_writes_what_printf_writes),
         cmocka_unit_test(format_us_has_three_decimals),
         cmocka_unit_test(point_is_a_point_in_any_locale),
-        cmocka_unit_test(format_double_does_not_see_the_locale),
+        cmocka_unit_test(doubles_do_not_see_the_locale),
         cmocka_unit_test(decimal_is_exact),
         cmocka_unit_test(decimal_refuses_what_is_no_number),
         cmocka_unit_test(decimal_refuses_what_does_not_fit),
