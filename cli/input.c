@@ -14,16 +14,17 @@
 #include "message.h"
 
 /* The paths to import. A folder's are borrowed from its block. */
-struct paths {
+struct input_paths {
     const char **items;
     bool *is_found; /* [n] in a folder, not named */
     size_t n;
+    size_t first_kept; /* those before it cannot be read */
     size_t capacity;
     char ***folders; /* blocks of marey_import_list_folder */
     size_t n_folders;
 };
 
-static bool add_path(struct paths *paths, const char *path, bool is_found)
+static bool add_path(struct input_paths *paths, const char *path, bool is_found)
 {
     if (paths->n == paths->capacity) {
         const size_t wanted = paths->capacity * 2 + 8;
@@ -47,7 +48,7 @@ static bool is_folder(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static enum marey_status add_folder(struct paths *paths, const char *folder,
+static enum marey_status add_folder(struct input_paths *paths, const char *folder,
                                     struct marey_error *err)
 {
     char **files = NULL;
@@ -64,7 +65,7 @@ static enum marey_status add_folder(struct paths *paths, const char *folder,
     return MAREY_OK;
 }
 
-static void release_paths(struct paths *paths)
+static void release_paths(struct input_paths *paths)
 {
     for (size_t i = 0; i < paths->n_folders; i++)
         marey_import_paths_free(paths->folders[i]);
@@ -73,7 +74,7 @@ static void release_paths(struct paths *paths)
     free(paths->items);
 }
 
-static enum marey_status gather(struct paths *paths, size_t n_operands, char **operands,
+static enum marey_status gather(struct input_paths *paths, size_t n_operands, char **operands,
                                 struct marey_error *err)
 {
     enum marey_status status = MAREY_OK;
@@ -90,24 +91,39 @@ static enum marey_status gather(struct paths *paths, size_t n_operands, char **o
     return status;
 }
 
+/* Whether one of the paths can be read alone. Standard input can be read once, so it is taken
+ * to be. */
+static enum marey_status try_path(const struct input_paths *paths, size_t i,
+                                  struct marey_error *err)
+{
+    struct marey_trace *trace = NULL;
+
+    if (strcmp(paths->items[i], "-") == 0)
+        return MAREY_OK;
+    const enum marey_status status = marey_import_file(paths->items[i], NULL, &trace, err);
+    marey_trace_free(trace);
+    return status;
+}
+
 /* A file of that name in a folder may be anything: what is no trace is passed over, and told.
  * A damaged trace is not, since the others would be taken for the whole job. */
-static void pass_over_no_traces(struct paths *paths)
+static bool pass_over(const struct input_paths *paths, size_t i, enum marey_status status,
+                      const struct marey_error *err)
+{
+    if (!paths->is_found[i] || status != MAREY_FORMAT || err->offset_bytes != 0)
+        return false;
+    message_print("passed over: %s", err->message);
+    return true;
+}
+
+static void pass_over_no_traces(struct input_paths *paths)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < paths->n; i++) {
         struct marey_error err = {0};
-        struct marey_trace *trace = NULL;
-        const bool is_none =
-            paths->is_found[i] &&
-            marey_import_file(paths->items[i], NULL, &trace, &err) == MAREY_FORMAT &&
-            err.offset_bytes == 0;
-        marey_trace_free(trace);
-        if (is_none) {
-            message_print("passed over: %s", err.message);
+        if (pass_over(paths, i, try_path(paths, i, &err), &err))
             continue;
-        }
         paths->items[n] = paths->items[i];
         paths->is_found[n++] = paths->is_found[i];
     }
@@ -117,7 +133,7 @@ static void pass_over_no_traces(struct paths *paths)
 enum cli_exit input_load(size_t n_operands, char **operands, struct marey_trace **trace)
 {
     struct marey_error err = {.message = "cannot load the trace: out of memory"};
-    struct paths paths = {0};
+    struct input_paths paths = {0};
 
     enum marey_status status = gather(&paths, n_operands, operands, &err);
     if (status == MAREY_OK)
@@ -135,4 +151,98 @@ enum cli_exit input_load(size_t n_operands, char **operands, struct marey_trace 
         message_print("%s", err.message);
     release_paths(&paths);
     return status == MAREY_OK ? CLI_DONE : CLI_FAILED;
+}
+
+/* ---- with what cannot be read ---------------------------------------------------------- */
+
+static void add_unread(struct input_examined *examined, const char *const *paths, size_t n_paths,
+                       const struct marey_error *err)
+{
+    struct input_unread *unread = &examined->unread[examined->n_unread++];
+
+    *unread = (struct input_unread){.paths = paths, .n_paths = n_paths, .err = *err};
+}
+
+/* Keeps apart what cannot be read alone. The paths that remain stand in the first places, those
+ * set apart behind them, since what is unread borrows them. */
+static bool set_apart(struct input_examined *examined)
+{
+    struct input_paths *paths = examined->paths;
+    const char **kept = calloc(paths->n, sizeof *kept);
+    size_t n_kept = 0;
+    size_t n_apart = 0;
+
+    if (!kept)
+        return false;
+    for (size_t i = 0; i < paths->n; i++) {
+        struct marey_error err = {0};
+        const enum marey_status status = try_path(paths, i, &err);
+        if (status == MAREY_OK) {
+            kept[n_kept++] = paths->items[i];
+        } else if (!pass_over(paths, i, status, &err)) {
+            paths->items[n_apart] = paths->items[i];
+            add_unread(examined, &paths->items[n_apart++], 1, &err);
+        }
+    }
+    if (n_kept > 0)
+        memcpy(paths->items + n_apart, kept, n_kept * sizeof *kept);
+    paths->first_kept = n_apart;
+    paths->n = n_apart + n_kept;
+    free(kept);
+    return true;
+}
+
+static enum marey_status load_kept(struct input_examined *examined, struct marey_error *err)
+{
+    const struct input_paths *paths = examined->paths;
+
+    return marey_import_files(paths->items + paths->first_kept, paths->n - paths->first_kept, NULL,
+                              &examined->trace, err);
+}
+
+static bool examine(size_t n_operands, char **operands, struct input_examined *examined)
+{
+    struct marey_error err = {.message = "cannot load the trace: out of memory"};
+    struct input_paths *paths = examined->paths;
+    const char *const *all = (const char *const *)operands;
+
+    enum marey_status status = gather(paths, n_operands, operands, &err);
+    examined->unread = calloc(paths->n + 1, sizeof *examined->unread);
+    if (!examined->unread)
+        return false;
+    if (status == MAREY_OK)
+        status = load_kept(examined, &err);
+    if (status == MAREY_OK)
+        return true;
+    if (paths->n > 1 && status != MAREY_NOMEM) {
+        const size_t n = paths->n;
+        if (!set_apart(examined))
+            return false;
+        if (paths->n == paths->first_kept)
+            status = MAREY_OK; /* nothing is left to load */
+        else if (paths->n - paths->first_kept < n)
+            status = load_kept(examined, &err);
+    }
+    if (status != MAREY_OK || (examined->n_unread == 0 && !examined->trace))
+        add_unread(examined, all, n_operands, &err);
+    return status != MAREY_NOMEM;
+}
+
+bool input_examine(size_t n_operands, char **operands, struct input_examined *examined)
+{
+    *examined = (struct input_examined){.paths = calloc(1, sizeof(struct input_paths))};
+    const bool is_done = examined->paths && examine(n_operands, operands, examined);
+
+    if (!is_done)
+        message_print("cannot load the trace: out of memory");
+    return is_done;
+}
+
+void input_release(struct input_examined *examined)
+{
+    marey_trace_free(examined->trace);
+    free(examined->unread);
+    if (examined->paths)
+        release_paths(examined->paths);
+    free(examined->paths);
 }

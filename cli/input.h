@@ -4,6 +4,7 @@
 #ifndef MAREY_CLI_INPUT_H
 #define MAREY_CLI_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <marey/trace.h>
@@ -15,5 +16,26 @@
  * of a folder are no traces and passed over.
  * \owns gives *trace, freed by marey_trace_free */
 enum cli_exit input_load(size_t n_operands, char **operands, struct marey_trace **trace);
+
+/* Files that cannot be read, and why: one, or all of them where together they make no trace. */
+struct input_unread {
+    const char *const *paths; /* borrowed from the operands and the folders */
+    size_t n_paths;
+    struct marey_error err;
+};
+
+/* What the operands come to when it is asked what is wrong with them. */
+struct input_examined {
+    struct marey_trace *trace; /* of all files that can be read; NULL if there are none */
+    struct input_unread *unread;
+    size_t n_unread;
+    struct input_paths *paths;
+};
+
+/* As input_load, but a file that cannot be read is kept apart and its reason with it, and the
+ * others make the trace. Tells on standard error only which files of a folder are passed over.
+ * \owns fills *examined, released by input_release; false without memory, and that was told */
+bool input_examine(size_t n_operands, char **operands, struct input_examined *examined);
+void input_release(struct input_examined *examined);
 
 #endif

@@ -99,6 +99,25 @@ struct marey_totals {
 
 MAREY_API struct marey_totals marey_averages_totals(const struct marey_averages *averages);
 
+/* ---- the laws ---------------------------------------------------------------------- */
+
+/* Both sides of the laws of conservation, each found in its own way: the first two are equal
+ * (law 2), and so are the last two (law 4).
+ * \units ns; MAREY_UNKNOWN for a sum that 64 bits do not hold */
+struct marey_law_checks {
+    int64_t self_sum_ns;           /* self times of all slices */
+    int64_t union_ns;              /* the time in which a track has a slice open, over all tracks */
+    int64_t device_sum_ns;         /* of all device operations */
+    int64_t owned_plus_unowned_ns; /* what the rows of the averages own, and what nobody owns */
+};
+
+/* Computes them.
+ * \fails MAREY_NOMEM; *checks is untouched then
+ * \cost makes averages */
+MAREY_API MAREY_MUST_CHECK enum marey_status marey_trace_check_laws(struct marey_trace *trace,
+                                                                    struct marey_law_checks *checks,
+                                                                    struct marey_error *err);
+
 /* ---- torch's own view ------------------------------------------------------------ */
 
 /* What torch.profiler would show of this trace: its FunctionEvents, its tree, its

@@ -141,6 +141,14 @@ struct marey_slices {
 
 MAREY_API struct marey_slices marey_trace_slices(const struct marey_trace *trace);
 
+/* An offset taken apart. */
+struct marey_place_in_file {
+    uint32_t source_idx;
+    uint64_t byte; /* of the JSON text, also where the file is compressed */
+};
+
+MAREY_API struct marey_place_in_file marey_place_of_offset(uint64_t offset);
+
 /* The kind of a slice's category. */
 MAREY_API enum marey_kind marey_trace_slice_kind(const struct marey_trace *trace,
                                                  uint32_t slice_idx);
@@ -373,11 +381,25 @@ enum marey_ledger_map {
 
 #define MAREY_LEDGER_EXAMPLES 8
 
-/* One reason and how often it was met. */
+/* What a ledger may tell of. All texts are static; docs/ledger.md shows them. */
+struct marey_ledger_reason {
+    enum marey_ledger_map map;
+    const char *reason;  /* its name, such as "negative_dur" */
+    const char *meaning; /* what was met, in the plural */
+    const char *effect;  /* what it does to the numbers */
+    const char *remedy;  /* what can be done; NULL if nothing need be */
+};
+
+/* All reasons there are. \shape reasons[n], in the order of the rows of a ledger */
+MAREY_API const struct marey_ledger_reason *marey_ledger_reasons(size_t *n);
+
+/* One reason and how often it was met; the texts are those of the reason. */
 struct marey_ledger_row {
     enum marey_ledger_map map;
-    const char *reason;  /* static text such as "negative_dur" */
-    const char *meaning; /* static text: what it may distort */
+    const char *reason;
+    const char *meaning;
+    const char *effect;
+    const char *remedy; /* or NULL */
     uint64_t count;
     size_t n_examples;
     uint64_t example_offset[MAREY_LEDGER_EXAMPLES];

@@ -160,6 +160,24 @@ static PyObject *module_table_columns(PyObject *module, PyObject *unused)
     return list;
 }
 
+static PyObject *module_ledger_reasons(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    size_t n = 0;
+    const struct marey_ledger_reason *reason = marey_ledger_reasons(&n);
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        PyObject *row = Py_BuildValue("(isszz)", (int)reason[i].map, reason[i].reason,
+                                      reason[i].meaning, reason[i].effect, reason[i].remedy);
+        if (row == NULL || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
 /* ---- loading ------------------------------------------------------------------------- */
 
 static PyObject *load_paths(const struct core_state *state, const char *const *paths, size_t n)
@@ -273,6 +291,7 @@ static PyMethodDef module_methods[] = {
     {"library_path", module_library_path, METH_NOARGS, "Where the loaded libmarey lies."},
     {"version", module_version, METH_NOARGS, "Version of the loaded libmarey."},
     {"table_columns", module_table_columns, METH_NOARGS, "Names that columns= takes."},
+    {"ledger_reasons", module_ledger_reasons, METH_NOARGS, "What a ledger may tell of."},
     {"arm_guard", core_arm_guard, METH_NOARGS, "The default of a signal was set again."},
     {NULL, NULL, 0, NULL},
 };

@@ -194,6 +194,10 @@ class LedgerRow:
     map: str
     reason: str
     meaning: str
+    effect: str
+    """What it does to the numbers."""
+    remedy: str | None
+    """What can be done, None if nothing need be."""
     count: int
     examples: tuple[int, ...]
     """Source number × 2**48 + byte offset of the first records."""
@@ -332,8 +336,7 @@ class Trace:
             n_read,
             n_used,
             [
-                LedgerRow(LEDGER_MAPS[place], reason, meaning, count, examples)
-                for place, reason, meaning, count, examples in rows
+                LedgerRow(LEDGER_MAPS[place], *row) for place, *row in rows
             ],
         )
 
@@ -348,6 +351,11 @@ class Trace:
             "flows": len(self._core.flows()["ts_ns"]),
             "async_spans": len(self._core.async_spans()),
         }
+
+    def law_checks(self) -> dict[str, int | None]:
+        """Both sides of the laws of conservation, each found in its own way: ``self_sum_ns`` is
+        ``union_ns`` (over all tracks), and ``device_sum_ns`` is ``owned_plus_unowned_ns``."""
+        return self._core.check_laws()
 
     def footprint(self) -> dict[str, int]:
         """Bytes of memory that the trace holds."""

@@ -348,8 +348,8 @@ static PyObject *ledger_row(const struct marey_ledger_row *row)
         }
         PyTuple_SET_ITEM(examples, (Py_ssize_t)i, offset);
     }
-    return Py_BuildValue("(issKN)", (int)row->map, row->reason, row->meaning,
-                         (unsigned long long)row->count, examples);
+    return Py_BuildValue("(isszzKN)", (int)row->map, row->reason, row->meaning, row->effect,
+                         row->remedy, (unsigned long long)row->count, examples);
 }
 
 static PyObject *trace_ledger(PyObject *self, PyObject *unused)
@@ -375,6 +375,25 @@ static PyObject *trace_ledger(PyObject *self, PyObject *unused)
     }
     return Py_BuildValue("(KKN)", (unsigned long long)ledger.n_read,
                          (unsigned long long)ledger.n_used, rows);
+}
+
+static PyObject *trace_check_laws(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct marey_error err = {0};
+    struct marey_law_checks laws = {0};
+    enum marey_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_trace_check_laws(core_trace_of(self), &laws, &err);
+    Py_END_ALLOW_THREADS
+
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    return Py_BuildValue("{sNsNsNsN}", "self_sum_ns", core_int_or_none(laws.self_sum_ns),
+                         "union_ns", core_int_or_none(laws.union_ns), "device_sum_ns",
+                         core_int_or_none(laws.device_sum_ns), "owned_plus_unowned_ns",
+                         core_int_or_none(laws.owned_plus_unowned_ns));
 }
 
 static PyObject *trace_footprint(PyObject *self, PyObject *unused)
@@ -462,6 +481,7 @@ static PyMethodDef trace_methods[] = {
     PLAIN("meta_records", trace_meta_records),
     PLAIN("quarantined", trace_quarantined),
     PLAIN("ledger", trace_ledger),
+    PLAIN("check_laws", trace_check_laws),
     PLAIN("footprint", trace_footprint),
     {"decode_args", core_trace_decode_args, METH_O, NULL},
     {"arg_ints", core_trace_arg_ints, METH_O, NULL},

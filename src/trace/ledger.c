@@ -3,94 +3,319 @@
  */
 #include "trace/ledger.h"
 
-static const struct {
-    const char *name;
-    enum marey_ledger_map map;
-    const char *meaning;
-} reason_table[MAREY_N_REASONS] = {
-    [MAREY_REASON_EMPTY_RECORD] = {"empty_record", MAREY_LEDGER_QUARANTINED,
-                                   "records without any member"},
-    [MAREY_REASON_NO_TS] = {"no_ts", MAREY_LEDGER_QUARANTINED,
-                            "records without a time, in no number"},
-    [MAREY_REASON_NEGATIVE_DUR] = {"negative_dur", MAREY_LEDGER_QUARANTINED,
-                                   "records that end before they begin, in no number"},
-    [MAREY_REASON_NOT_COLLECTED] = {"not_collected", MAREY_LEDGER_QUARANTINED,
-                                    "device operations without times: device time is too low"},
-    [MAREY_REASON_UNKNOWN_PH] = {"unknown_ph", MAREY_LEDGER_QUARANTINED,
-                                 "records of a phase that nobody knows"},
-    [MAREY_REASON_TIME_RANGE] = {"time_range", MAREY_LEDGER_QUARANTINED,
-                                 "times beyond 292 years, in no number"},
-    [MAREY_REASON_SYNTAX] = {"syntax", MAREY_LEDGER_QUARANTINED,
-                             "records whose text is no JSON, in no number"},
-    [MAREY_REASON_PARTIAL] = {"partial", MAREY_LEDGER_QUARANTINED,
-                              "records in which the file ends, in no number"},
-    [MAREY_REASON_BAD_ESCAPE] = {"bad_escape", MAREY_LEDGER_REPAIRED,
-                                 "names with an escape that JSON does not have: their back-slashes "
-                                 "are kept"},
-    [MAREY_REASON_PUNCTUATION] = {"punctuation", MAREY_LEDGER_REPAIRED,
-                                  "places between records with commas too many or too few"},
-    [MAREY_REASON_NON_FINITE] = {"non_finite", MAREY_LEDGER_REPAIRED,
-                                 "durations that are NaN or infinite: not known"},
-    [MAREY_REASON_BAD_NUMBER] = {"bad_number", MAREY_LEDGER_REPAIRED,
-                                 "times whose sign stands behind the point, read as meant"},
-    [MAREY_REASON_TRUNCATED] = {"truncated", MAREY_LEDGER_FINDING,
-                                "files that end early: what came after is not known"},
-    [MAREY_REASON_JOINED_DOCUMENTS] = {"joined_documents", MAREY_LEDGER_FINDING,
-                                       "further traces in a file: each is a source of its own"},
-    [MAREY_REASON_BAD_METADATA] = {"bad_metadata", MAREY_LEDGER_FINDING,
-                                   "heads or tails of files that are no JSON"},
-    [MAREY_REASON_NUMBER_AS_TEXT] = {"number_as_text", MAREY_LEDGER_REPAIRED,
-                                     "times written in quotes, read as numbers"},
-    [MAREY_REASON_BAD_UTF8] = {"bad_utf8", MAREY_LEDGER_REPAIRED,
-                               "names with invalid UTF-8, shown with U+FFFD"},
-    [MAREY_REASON_CONTROL_CHAR] = {"control_char", MAREY_LEDGER_REPAIRED,
-                                   "names with raw control characters"},
-    [MAREY_REASON_NO_EVENTS] = {"no_events", MAREY_LEDGER_FINDING,
-                                "nothing but metadata: no work was recorded"},
-    [MAREY_REASON_NO_DUR] = {"no_dur", MAREY_LEDGER_FINDING,
-                             "slices of unknown duration: counted as calls, no time"},
-    [MAREY_REASON_NO_NAME] = {"no_name", MAREY_LEDGER_FINDING, "records without a name"},
-    [MAREY_REASON_NO_TID] = {"no_tid", MAREY_LEDGER_FINDING, "records without a thread"},
-    [MAREY_REASON_UNCLOSED_BEGIN] = {"unclosed_begin", MAREY_LEDGER_FINDING,
-                                     "slices that never end on their thread: taken to the end of "
-                                     "the trace"},
-    [MAREY_REASON_UNMATCHED_END] = {"unmatched_end", MAREY_LEDGER_FINDING,
-                                    "ends without a begin, in no number"},
-    [MAREY_REASON_NAME_MISMATCH] = {"name_mismatch", MAREY_LEDGER_FINDING,
-                                    "ends that name another slice than the open one"},
-    [MAREY_REASON_CLOCK_STEPPED_BACK] = {"clock_stepped_back", MAREY_LEDGER_FINDING,
-                                         "begins and ends that go back in time"},
-    [MAREY_REASON_CROSSING] = {"crossing", MAREY_LEDGER_FINDING,
-                               "slices that outlive their parent: each instant is still "
-                               "charged once"},
-    [MAREY_REASON_NO_LAUNCH] = {"no_launch", MAREY_LEDGER_FINDING,
-                                "device operations whose launch is not in the trace: "
-                                "device time without owner"},
-    [MAREY_REASON_NO_KERNEL] = {"no_kernel", MAREY_LEDGER_FINDING,
-                                "launches whose device operation is not in the trace: "
-                                "device time may be missing"},
-    [MAREY_REASON_KERNEL_BEFORE_LAUNCH] = {"kernel_before_launch", MAREY_LEDGER_FINDING,
-                                           "device operations that begin before their launch: "
-                                           "the clocks disagree"},
-    [MAREY_REASON_MANY_LABELS] = {"many_labels", MAREY_LEDGER_FINDING,
-                                  "more categories or kinds of arrows than are told apart: the "
-                                  "rest are shown under one name"},
-    [MAREY_REASON_LOST] = {"lost", MAREY_LEDGER_FINDING,
-                           "records for which there was no room while recording: calls and times "
-                           "are too low"},
-    [MAREY_REASON_CLOCK_UNSURE] = {"clock_unsure", MAREY_LEDGER_FINDING,
-                                   "sessions whose clock strayed by more than a microsecond"},
-    [MAREY_REASON_RANK_ASSUMED] = {"rank_assumed", MAREY_LEDGER_INFO,
-                                   "files that do not tell their rank"},
-    [MAREY_REASON_RENAMED_THREAD] = {"renamed_thread", MAREY_LEDGER_INFO,
-                                     "threads with more than one name: the first is shown"},
-    [MAREY_REASON_CORRELATION_REUSED] = {"correlation_reused", MAREY_LEDGER_INFO,
-                                         "correlation ids used by more than one launch"},
-    [MAREY_REASON_BEGAN_BEFORE] = {"began_before", MAREY_LEDGER_INFO,
-                                   "ends of ranges that began before the session, which are not "
-                                   "in the trace, or on another thread, where they stay open"},
-    [MAREY_REASON_OTHER_PHASE] = {"other_phase", MAREY_LEDGER_INFO,
-                                  "records of phases that enter no table"},
+static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
+    [MAREY_REASON_EMPTY_RECORD] =
+        {
+            .map = MAREY_LEDGER_QUARANTINED,
+            .reason = "empty_record",
+            .meaning = "records without any member",
+            .effect = "nothing",
+        },
+    [MAREY_REASON_NO_TS] =
+        {
+            .map = MAREY_LEDGER_QUARANTINED,
+            .reason = "no_ts",
+            .meaning = "records without a time, in no number",
+            .effect = "it is in no number",
+            .remedy = "look at what writes the file: a record of this phase needs a ts",
+        },
+    [MAREY_REASON_NEGATIVE_DUR] =
+        {
+            .map = MAREY_LEDGER_QUARANTINED,
+            .reason = "negative_dur",
+            .meaning = "records that end before they begin, in no number",
+            .effect = "it is in no number; its parent keeps its own time",
+            .remedy = "the clock of the writer went back: record again, or leave out what stands "
+                      "around it",
+        },
+    [MAREY_REASON_NOT_COLLECTED] =
+        {
+            .map = MAREY_LEDGER_QUARANTINED,
+            .reason = "not_collected",
+            .meaning = "device operations without times: device time is too low",
+            .effect = "device time is too low",
+            .remedy = "the profiler stopped before the device had told its times: synchronise the "
+                      "device before the last step ends, and record again",
+        },
+    [MAREY_REASON_UNKNOWN_PH] =
+        {
+            .map = MAREY_LEDGER_QUARANTINED,
+            .reason = "unknown_ph",
+            .meaning = "records of a phase that nobody knows",
+            .effect = "it is in no number",
+            .remedy = "tell us which program writes this phase",
+        },
+    [MAREY_REASON_TIME_RANGE] =
+        {
+            .map = MAREY_LEDGER_QUARANTINED,
+            .reason = "time_range",
+            .meaning = "times beyond 292 years, in no number",
+            .effect = "it is in no number",
+            .remedy = "the file gives times in another unit, or they are damaged: look at the "
+                      "record",
+        },
+    [MAREY_REASON_SYNTAX] =
+        {
+            .map = MAREY_LEDGER_QUARANTINED,
+            .reason = "syntax",
+            .meaning = "records whose text is no JSON, in no number",
+            .effect = "it is in no number, and so is whatever stood up to there",
+            .remedy = "names with quotes are written without escaping them by some versions of "
+                      "torch: give such ranges other names, or record with another version",
+        },
+    [MAREY_REASON_PARTIAL] =
+        {
+            .map = MAREY_LEDGER_QUARANTINED,
+            .reason = "partial",
+            .meaning = "records in which the file ends, in no number",
+            .effect = "it is in no number",
+            .remedy = "the program that wrote the file was ended, or the disk was full: let it "
+                      "end by itself and record again",
+        },
+    [MAREY_REASON_BAD_ESCAPE] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "bad_escape",
+            .meaning = "names with an escape that JSON does not have: their back-slashes are kept",
+            .effect = "nothing, but for a name that may not be the one meant",
+            .remedy = "give ranges names without back-slashes, or record with another version of "
+                      "the writer",
+        },
+    [MAREY_REASON_PUNCTUATION] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "punctuation",
+            .meaning = "places between records with commas too many or too few",
+            .effect = "nothing",
+        },
+    [MAREY_REASON_NON_FINITE] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "non_finite",
+            .meaning = "durations that are NaN or infinite: not known",
+            .effect = "a duration is unknown: its call is counted, and has no time; elsewhere "
+                      "nothing",
+            .remedy = "other programs may refuse the file: 'marey convert' writes one that all "
+                      "can read",
+        },
+    [MAREY_REASON_BAD_NUMBER] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "bad_number",
+            .meaning = "times whose sign stands behind the point, read as meant",
+            .effect = "nothing where it is a time such as 0.-05, which is read as -0.005; an "
+                      "argument stays as it is",
+        },
+    [MAREY_REASON_TRUNCATED] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "truncated",
+            .meaning = "files that end early: what came after is not known",
+            .effect = "what came after is missing: calls and times are too low, slices and "
+                      "launches at the end may lack their other half",
+            .remedy = "the program that wrote the file was ended, the disk was full, or a copy "
+                      "was cut short: copy or record again",
+        },
+    [MAREY_REASON_JOINED_DOCUMENTS] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "joined_documents",
+            .meaning = "further traces in a file: each is a source of its own",
+            .effect = "nothing: each is a source of its own with its own rank and base time",
+            .remedy = "let each rank write a file of its own",
+        },
+    [MAREY_REASON_BAD_METADATA] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "bad_metadata",
+            .meaning = "heads or tails of files that are no JSON",
+            .effect = "rank, base time and properties may be missing: the times of several files "
+                      "may not be comparable",
+            .remedy = "metadata that the program adds must be JSON: look at what it gives to "
+                      "add_metadata_json",
+        },
+    [MAREY_REASON_NUMBER_AS_TEXT] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "number_as_text",
+            .meaning = "times written in quotes, read as numbers",
+            .effect = "nothing: the number is read",
+        },
+    [MAREY_REASON_BAD_UTF8] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "bad_utf8",
+            .meaning = "names with invalid UTF-8, shown with U+FFFD",
+            .effect = "two names may look alike after U+FFFD",
+        },
+    [MAREY_REASON_CONTROL_CHAR] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "control_char",
+            .meaning = "names with raw control characters",
+            .effect = "nothing",
+        },
+    [MAREY_REASON_NO_EVENTS] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "no_events",
+            .meaning = "nothing but metadata: no work was recorded",
+            .effect = "there is nothing to report",
+            .remedy = "record with activities that the program has, and for at least one step",
+        },
+    [MAREY_REASON_NO_DUR] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "no_dur",
+            .meaning = "slices of unknown duration: counted as calls, no time",
+            .effect = "a call is counted, its time is unknown",
+            .remedy = "its end was not recorded: make the recording longer than the slice",
+        },
+    [MAREY_REASON_NO_NAME] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "no_name",
+            .meaning = "records without a name",
+            .effect = "the record is used; its name is unknown",
+        },
+    [MAREY_REASON_NO_TID] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "no_tid",
+            .meaning = "records without a thread",
+            .effect = "the record is used; its thread is unknown",
+        },
+    [MAREY_REASON_UNCLOSED_BEGIN] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "unclosed_begin",
+            .meaning = "slices that never end on their thread: taken to the end of the trace",
+            .effect = "the slice reaches to the end of the trace",
+            .remedy = "end what was begun, on the thread that began it, before the recording "
+                      "stops",
+        },
+    [MAREY_REASON_UNMATCHED_END] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "unmatched_end",
+            .meaning = "ends without a begin, in no number",
+            .effect = "it is in no number",
+        },
+    [MAREY_REASON_NAME_MISMATCH] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "name_mismatch",
+            .meaning = "ends that name another slice than the open one",
+            .effect = "the order of the records decides",
+            .remedy = "begin and end of ranges must nest: look at the two names",
+        },
+    [MAREY_REASON_CLOCK_STEPPED_BACK] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "clock_stepped_back",
+            .meaning = "begins and ends that go back in time",
+            .effect = "the order of the records decides",
+            .remedy = "the machine's clock was set back while recording: record again",
+        },
+    [MAREY_REASON_CROSSING] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "crossing",
+            .meaning = "slices that outlive their parent: each instant is still charged once",
+            .effect = "each instant is charged once, to the slice that began last",
+        },
+    [MAREY_REASON_NO_LAUNCH] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "no_launch",
+            .meaning = "device operations whose launch is not in the trace: device time without "
+                       "owner",
+            .effect = "its time is counted, nobody owns it",
+            .remedy = "it was launched before the recording began: warm up, or begin to record a "
+                      "step earlier",
+        },
+    [MAREY_REASON_NO_KERNEL] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "no_kernel",
+            .meaning = "launches whose device operation is not in the trace: device time may be "
+                       "missing",
+            .effect = "device time may be missing",
+            .remedy = "the recording stopped before the operation had run: synchronise the device "
+                      "before it ends",
+        },
+    [MAREY_REASON_KERNEL_BEFORE_LAUNCH] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "kernel_before_launch",
+            .meaning = "device operations that begin before their launch: the clocks disagree",
+            .effect = "the clocks disagree by at least that much",
+            .remedy = "take delays between launch and operation for rough, and do not compare "
+                      "host and device times below that",
+        },
+    [MAREY_REASON_MANY_LABELS] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "many_labels",
+            .meaning = "more categories or kinds of arrows than are told apart: the rest are "
+                       "shown under one name",
+            .effect = "the rest keep their meaning and are shown under one name for each kind",
+        },
+    [MAREY_REASON_LOST] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "lost",
+            .meaning = "records for which there was no room while recording: calls and times are "
+                       "too low",
+            .effect = "they are missing: calls and times are too low; what was open then is cut "
+                      "there",
+            .remedy = "record fewer steps, or give the recorder more memory",
+        },
+    [MAREY_REASON_CLOCK_UNSURE] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "clock_unsure",
+            .meaning = "sessions whose clock strayed by more than a microsecond",
+            .effect = "times are shown; order between threads and processes may be off by as much",
+            .remedy = "record on a machine at rest, or compare within a thread only",
+        },
+    [MAREY_REASON_RANK_ASSUMED] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "rank_assumed",
+            .meaning = "files that do not tell their rank",
+            .effect = "its place in the list of files is taken",
+        },
+    [MAREY_REASON_RENAMED_THREAD] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "renamed_thread",
+            .meaning = "threads with more than one name: the first is shown",
+            .effect = "the first is shown",
+        },
+    [MAREY_REASON_CORRELATION_REUSED] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "correlation_reused",
+            .meaning = "correlation ids used by more than one launch",
+            .effect = "the latest one before the operation is taken",
+        },
+    [MAREY_REASON_BEGAN_BEFORE] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "began_before",
+            .meaning = "ends of ranges that began before the session, which are not in the trace, "
+                       "or on another thread, where they stay open",
+            .effect = "no such range is in the trace; one of another thread stays open and is "
+                      "'unclosed_begin'",
+        },
+    [MAREY_REASON_OTHER_PHASE] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "other_phase",
+            .meaning = "records of phases that enter no table",
+            .effect = "they are counted",
+        },
 };
 
 void marey__account_note(struct marey_account *account, enum marey_reason reason, uint64_t offset)
@@ -111,7 +336,7 @@ void marey__account_add(struct marey_account *account, enum marey_reason reason,
 
 const char *marey__reason_name(enum marey_reason reason)
 {
-    return reason_table[reason].name;
+    return reason_table[reason].reason;
 }
 
 enum marey_ledger_map marey__reason_map(enum marey_reason reason)
@@ -129,8 +354,10 @@ size_t marey__account_rows(const struct marey_account *account, struct marey_led
         struct marey_ledger_row *row = &rows[n++];
         *row = (struct marey_ledger_row){
             .map = reason_table[reason].map,
-            .reason = reason_table[reason].name,
+            .reason = reason_table[reason].reason,
             .meaning = reason_table[reason].meaning,
+            .effect = reason_table[reason].effect,
+            .remedy = reason_table[reason].remedy,
             .count = count,
             .n_examples = count < MAREY_LEDGER_EXAMPLES ? (size_t)count : MAREY_LEDGER_EXAMPLES,
         };
@@ -138,4 +365,10 @@ size_t marey__account_rows(const struct marey_account *account, struct marey_led
             row->example_offset[i] = account->example_offset[reason][i];
     }
     return n;
+}
+
+const struct marey_ledger_reason *marey_ledger_reasons(size_t *n)
+{
+    *n = MAREY_N_REASONS;
+    return reason_table;
 }

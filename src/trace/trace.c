@@ -129,6 +129,11 @@ struct marey_slices marey_trace_slices(const struct marey_trace *trace)
     };
 }
 
+struct marey_place_in_file marey_place_of_offset(uint64_t offset)
+{
+    return (struct marey_place_in_file){MAREY_OFFSET_SOURCE(offset), MAREY_OFFSET_BYTE(offset)};
+}
+
 enum marey_kind marey_trace_slice_kind(const struct marey_trace *trace, uint32_t slice_idx)
 {
     return trace->category[trace->slices.cat_id[slice_idx]].kind;

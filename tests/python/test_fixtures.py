@@ -248,7 +248,7 @@ LATER = {
 """Keys of analyses that do not exist yet."""
 
 OTHERWISE = {"loads", "exit", "device", "info", "order", "track_names"}
-"""Keys that tests of their own look at; `exit` is that of a command to come."""
+"""Keys that tests of their own look at; `exit` is that of `marey doctor`."""
 
 
 def canonical(value: Any) -> Any:
@@ -270,6 +270,7 @@ def test_answers_are_right(name: str) -> None:
             load(CASES[name])
         return
     trace = load(CASES[name])
+    assert trace.law_checks() == law_checks(trace)
     for key, value in expect.items():
         if key in COMPUTED:
             assert canonical(COMPUTED[key](trace)) == canonical(value), key

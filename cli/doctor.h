@@ -1,0 +1,42 @@
+/*
+ * doctor.h - what `marey doctor FILE...` finds out: gathered here, printed as text
+ * or JSON.
+ */
+#ifndef MAREY_CLI_DOCTOR_H
+#define MAREY_CLI_DOCTOR_H
+
+#include <marey/aggregate.h>
+#include <marey/trace.h>
+
+#include "input.h"
+#include "text.h"
+
+/* The examination of what the operands name. Borrows from the input. */
+struct diagnosis {
+    const struct input_examined *input;
+    struct marey_ledger ledger; /* from here on only of a trace */
+    struct marey_law_checks laws;
+    size_t n_slices;
+};
+
+/* \fails MAREY_NOMEM */
+MAREY_MUST_CHECK enum marey_status diagnosis_make(const struct input_examined *input,
+                                                  struct diagnosis *diagnosis,
+                                                  struct marey_error *err);
+
+/* How many records, or findings, the reasons of a map count. */
+uint64_t diagnosis_count(const struct diagnosis *diagnosis, enum marey_ledger_map map);
+
+/* Whether nothing was set aside, repaired or found. */
+bool diagnosis_is_clean(const struct diagnosis *diagnosis);
+
+/* Whether nothing but crossing slices was found. */
+bool diagnosis_is_fit(const struct diagnosis *diagnosis);
+
+/* What the process exits with. */
+enum cli_exit diagnosis_exit(const struct diagnosis *diagnosis, bool is_strict);
+
+void diagnosis_as_text(const struct diagnosis *diagnosis, bool is_strict, struct text *text);
+void diagnosis_as_json(const struct diagnosis *diagnosis, struct text *text);
+
+#endif

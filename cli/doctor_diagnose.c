@@ -1,0 +1,56 @@
+/*
+ * doctor_diagnose.c - from what was loaded to what is to be said of it.
+ */
+#include <string.h>
+
+#include "doctor.h"
+
+enum marey_status diagnosis_make(const struct input_examined *input, struct diagnosis *diagnosis,
+                                 struct marey_error *err)
+{
+    *diagnosis = (struct diagnosis){.input = input};
+    if (!input->trace)
+        return MAREY_OK;
+    diagnosis->n_slices = marey_trace_slices(input->trace).n;
+    const enum marey_status status = marey_trace_check_laws(input->trace, &diagnosis->laws, err);
+    if (status != MAREY_OK)
+        return status;
+    return marey_trace_ledger(input->trace, &diagnosis->ledger, err);
+}
+
+uint64_t diagnosis_count(const struct diagnosis *diagnosis, enum marey_ledger_map map)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < diagnosis->ledger.n_rows; i++)
+        if (diagnosis->ledger.rows[i].map == map)
+            count += diagnosis->ledger.rows[i].count;
+    return count;
+}
+
+bool diagnosis_is_clean(const struct diagnosis *diagnosis)
+{
+    for (size_t i = 0; i < diagnosis->ledger.n_rows; i++)
+        if (diagnosis->ledger.rows[i].map != MAREY_LEDGER_INFO)
+            return false;
+    return true;
+}
+
+bool diagnosis_is_fit(const struct diagnosis *diagnosis)
+{
+    for (size_t i = 0; i < diagnosis->ledger.n_rows; i++) {
+        const struct marey_ledger_row *row = &diagnosis->ledger.rows[i];
+        if (row->map != MAREY_LEDGER_INFO && strcmp(row->reason, "crossing") != 0)
+            return false;
+    }
+    return true;
+}
+
+enum cli_exit diagnosis_exit(const struct diagnosis *diagnosis, bool is_strict)
+{
+    if (diagnosis->input->n_unread > 0)
+        return CLI_FAILED;
+    if (is_strict ? diagnosis_is_clean(diagnosis) : diagnosis_is_fit(diagnosis))
+        return CLI_DONE;
+    return CLI_UNMET;
+}

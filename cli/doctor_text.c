@@ -1,0 +1,180 @@
+/*
+ * doctor_text.c - `marey doctor FILE...` for people: each reason in words, then a verdict.
+ */
+#include <inttypes.h>
+
+#include "doctor.h"
+
+#define WIDTH 100
+#define INDENT 4
+
+/* Places of a reason that are shown. */
+#define MAX_EXAMPLES 3
+
+static void add_words(struct text *text, const char *label, const char *words)
+{
+    if (!words)
+        return;
+    text_add(text, "%*s%-9s ", INDENT, "", label);
+    text_add_wrapped(text, words, INDENT + 10, INDENT + 10, WIDTH);
+}
+
+/* ---- files --------------------------------------------------------------------------- */
+
+static void add_path(struct text *text, const struct marey_trace *trace,
+                     const struct marey_source *source)
+{
+    text_add_name(text, marey_trace_string(trace, source->path_id));
+}
+
+static void add_files(struct text *text, const struct diagnosis *diagnosis)
+{
+    size_t n = 0;
+    const struct marey_trace *trace = diagnosis->input->trace;
+    const struct marey_source *sources = marey_trace_sources(trace, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        add_path(text, trace, &sources[i]);
+        text_add(text, ": rank %" PRId64 "%s, %" PRIu64 " records, ", sources[i].rank,
+                 sources[i].rank_is_assumed ? " (assumed)" : "", sources[i].n_records);
+        text_add_bytes_size(text, sources[i].size_bytes);
+        text_add(text, " of JSON\n");
+    }
+    text_add(text, "%" PRIu64 " records read, %" PRIu64 " used, %zu slices\n",
+             diagnosis->ledger.n_read, diagnosis->ledger.n_used, diagnosis->n_slices);
+}
+
+/* ---- reasons ---------------------------------------------------------------------------- */
+
+/* "byte 5 of a.json"; what is about a whole file has no byte, and one file is named above. */
+static void add_place(struct text *text, const struct marey_trace *trace, uint64_t offset)
+{
+    size_t n = 0;
+    const struct marey_source *sources = marey_trace_sources(trace, &n);
+    const struct marey_place_in_file place = marey_place_of_offset(offset);
+
+    if (place.byte > 0)
+        text_add(text, "byte %" PRIu64, place.byte);
+    if (n == 1 || place.source_idx >= n)
+        return;
+    text_add(text, "%s", place.byte > 0 ? " of " : "");
+    add_path(text, trace, &sources[place.source_idx]);
+}
+
+static void add_examples(struct text *text, const struct marey_trace *trace,
+                         const struct marey_ledger_row *row)
+{
+    const size_t n_shown = row->n_examples < MAX_EXAMPLES ? row->n_examples : MAX_EXAMPLES;
+    struct text places = {0};
+
+    for (size_t i = 0; i < n_shown; i++) {
+        text_add(&places, "%s", i > 0 && places.len > 0 ? ", " : "");
+        add_place(&places, trace, row->example_offset[i]);
+    }
+    if (places.len > 0)
+        text_add(text, "%*s%-9s %s%s\n", INDENT, "", "at", places.ptr,
+                 row->count > n_shown ? ", ..." : "");
+    text->is_broken = text->is_broken || places.is_broken;
+    text_release(&places);
+}
+
+static void add_reason(struct text *text, const struct marey_trace *trace,
+                       const struct marey_ledger_row *row)
+{
+    text_add(text, "  %" PRIu64 " %s: ", row->count, row->reason);
+    text_add_wrapped(text, row->meaning, 0, INDENT, WIDTH);
+    add_examples(text, trace, row);
+    add_words(text, "numbers", row->effect);
+    add_words(text, "remedy", row->remedy);
+}
+
+static void add_map(struct text *text, const struct diagnosis *diagnosis, const char *title,
+                    enum marey_ledger_map map)
+{
+    bool is_first = true;
+
+    for (size_t i = 0; i < diagnosis->ledger.n_rows; i++) {
+        const struct marey_ledger_row *row = &diagnosis->ledger.rows[i];
+        if (row->map != map)
+            continue;
+        if (is_first)
+            text_add(text, "\n%s\n", title);
+        is_first = false;
+        add_reason(text, diagnosis->input->trace, row);
+    }
+}
+
+/* ---- laws and verdict ------------------------------------------------------------------------ */
+
+static void add_law(struct text *text, const char *what, int64_t left_ns, int64_t right_ns)
+{
+    text_add(text, "  %s: ", what);
+    text_add_duration(text, left_ns);
+    if (left_ns == right_ns) {
+        text_add(text, ", holds\n");
+        return;
+    }
+    text_add(text, " and ");
+    text_add_duration(text, right_ns);
+    text_add(text, ", BROKEN: please report this\n");
+}
+
+static void add_laws(struct text *text, const struct marey_law_checks *laws)
+{
+    text_add(text, "\nlaws\n");
+    add_law(text, "self times = time in which a track is busy", laws->self_sum_ns, laws->union_ns);
+    add_law(text, "device operations = owned + unowned", laws->device_sum_ns,
+            laws->owned_plus_unowned_ns);
+}
+
+static void add_counted(struct text *text, uint64_t n, const char *what)
+{
+    text_add(text, "%" PRIu64 " %s", n, what);
+}
+
+static void add_verdict(struct text *text, const struct diagnosis *diagnosis, bool is_strict)
+{
+    text_add(text, "\nverdict: ");
+    if (diagnosis_is_clean(diagnosis)) {
+        text_add(text, "clean\n");
+        return;
+    }
+    if (diagnosis_is_fit(diagnosis) && !is_strict) {
+        text_add(text, "fit for use: slices cross, and each instant is charged once\n");
+        return;
+    }
+    text_add(text, "not clean: ");
+    add_counted(text, diagnosis_count(diagnosis, MAREY_LEDGER_QUARANTINED), "set aside, ");
+    add_counted(text, diagnosis_count(diagnosis, MAREY_LEDGER_REPAIRED), "repaired, ");
+    add_counted(text, diagnosis_count(diagnosis, MAREY_LEDGER_FINDING), "found\n");
+}
+
+static void add_unread(struct text *text, const struct input_unread *unread)
+{
+    for (size_t i = 0; i < unread->n_paths; i++) {
+        text_add_name(text, str_of(unread->paths[i]));
+        text_add(text, "\n");
+    }
+    text_add(text, "\nverdict: unreadable: ");
+    text_add_name(text, str_of(unread->err.message));
+    text_add(text, "\n");
+}
+
+void diagnosis_as_text(const struct diagnosis *diagnosis, bool is_strict, struct text *text)
+{
+    const struct input_examined *input = diagnosis->input;
+
+    if (input->trace) {
+        add_files(text, diagnosis);
+        add_map(text, diagnosis, "set aside", MAREY_LEDGER_QUARANTINED);
+        add_map(text, diagnosis, "repaired", MAREY_LEDGER_REPAIRED);
+        add_map(text, diagnosis, "found", MAREY_LEDGER_FINDING);
+        add_map(text, diagnosis, "noted, and normal", MAREY_LEDGER_INFO);
+        add_laws(text, &diagnosis->laws);
+        add_verdict(text, diagnosis, is_strict);
+    }
+    for (size_t i = 0; i < input->n_unread; i++) {
+        text_add(text, "%s", i > 0 || input->trace ? "\n" : "");
+        add_unread(text, &input->unread[i]);
+    }
+}

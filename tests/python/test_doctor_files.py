@@ -1,0 +1,99 @@
+"""``marey doctor FILE...`` on the tiny inputs with right answers (test_fixtures.py): the keys that
+every case of tests/data/fixtures/expected.json has, and what the process exits with. And that
+docs/ledger.md says what the command says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_fixtures import CASES, FOLDER, SCOPE
+
+from marey import _core
+from marey._trace import LEDGER_MAPS
+
+MAPS = ("quarantined", "repaired", "findings")
+LATER_INFO = {"flow_end_alone", "flow_start_alone", "born_before"}
+"""Counts of analyses that do not exist yet."""
+
+
+def files_of(name: str) -> list[str]:
+    files = CASES[name]["file"]
+    return files if isinstance(files, list) else [files]
+
+
+def doctor(command: Path, *words: str) -> tuple[int, Any]:
+    done = subprocess.run([command, "doctor", "--format", "json", *words], cwd=FOLDER,
+                          capture_output=True, check=False, timeout=60)  # fmt: skip
+    answer = json.loads(done.stdout)
+    assert answer["schema"] == 1
+    return done.returncode, answer["traces"]
+
+
+def exit_of(expect: dict[str, Any]) -> int:
+    """Crossing slices are what torch writes: alone they are no failure."""
+    found = [reason for key in MAPS for reason in expect.get(key, {})]
+    return 0 if found == ["crossing"] else expect["exit"]
+
+
+@pytest.mark.parametrize("name", SCOPE)
+def test_every_case_is_told_as_it_is(name: str, command: Path) -> None:
+    expect = CASES[name]["expect"]
+    status, traces = doctor(command, *files_of(name))
+    assert status == exit_of(expect)
+    assert len(traces) == 1
+    assert traces[0]["loads"] == expect["loads"]
+    assert traces[0]["exit"] == expect["exit"]
+    assert traces[0]["files"] == files_of(name)
+    if not expect["loads"]:
+        assert traces[0]["error"]
+        return
+    for key in (*MAPS, "slices", "law_checks"):
+        assert traces[0][key] == expect[key], key
+    for reason, count in expect.get("info", {}).items():
+        if reason not in LATER_INFO:
+            assert traces[0]["info"][reason] == count
+
+
+@pytest.mark.parametrize("name", [name for name in SCOPE if CASES[name]["expect"]["loads"]])
+def test_strict_exits_as_the_trace_says(name: str, command: Path) -> None:
+    status, traces = doctor(command, "--strict", *files_of(name))
+    assert status == traces[0]["exit"]
+
+
+def test_a_file_that_cannot_be_read_is_told_apart(command: Path) -> None:
+    status, traces = doctor(command, "F17c_zero_bytes.json", "N11_mixed_kinds.json", "no-such-file")
+    assert status == 3
+    assert [trace["loads"] for trace in traces] == [True, False, False]
+    assert [trace["files"] for trace in traces] == [
+        ["N11_mixed_kinds.json"], ["F17c_zero_bytes.json"], ["no-such-file"]]  # fmt: skip
+    assert "it is empty" in traces[1]["error"]
+
+
+def test_examples_tell_file_and_byte(command: Path) -> None:
+    name = "F10a_cut_in_record.json"
+    _, traces = doctor(command, name)
+    places = {row["reason"]: row["examples"] for row in traces[0]["reasons"]}
+    text = (FOLDER / name).read_bytes()
+    assert places["partial"] == [{"file": name, "byte": text.rindex(b"{")}]
+    assert places["truncated"] == [{"file": name, "byte": len(text)}]
+
+
+def test_the_manual_says_what_the_command_says() -> None:
+    manual = (Path(__file__).parents[2] / "docs/ledger.md").read_text("utf-8")
+    told = {}
+    place = ""
+    for line in manual.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == 4 and cells[1].startswith("`"):
+            place = cells[0] or place
+            told.update(dict.fromkeys(re.findall("`(.*?)`", cells[1]), (place, cells[3])))
+    names = [name.rstrip("s") if name == "findings" else name for name in LEDGER_MAPS]
+    assert told == {
+        reason: (names[place], effect.replace("'", "`"))
+        for place, reason, _, effect, _ in _core.ledger_reasons()
+    }
