@@ -24,6 +24,20 @@ settings.register_profile("marey", deadline=None, database=None, print_blob=True
 settings.load_profile("marey")
 
 
+IS_UNDER_ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "forks: forks while a thread of the recorder runs")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """GCC 12's ASan does not hold its allocator's locks over a fork: if the other thread has
+    one, the child waits for it for ever."""
+    if IS_UNDER_ASAN and item.get_closest_marker("forks"):
+        pytest.skip("a child forked beside a thread may hang in ASan's allocator")
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     return DATA

@@ -620,11 +620,13 @@ print([e.name for e in prof.events()])
 """
 
 
+@pytest.mark.forks
 @pytest.mark.parametrize("leave", ["os._exit(0)", "raise SystemExit(0)"])
 def test_a_fork_leaves_the_parents_records_alone(leave: str) -> None:
     assert check_python(FORK.format(leave=leave)) == "['before', 'after']\n"
 
 
+@pytest.mark.forks
 def test_a_forked_child_that_leaves_the_block_hands_nothing_over() -> None:
     code = """
 import os, marey
@@ -643,7 +645,9 @@ os.waitpid(pid, 0)
     assert sorted(out) == ["nothing was recorded yet: there is no active step behind", "ready"]
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method", [pytest.param("fork", marks=pytest.mark.forks), "spawn", "forkserver"]
+)
 def test_multiprocessing_works_inside(method: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"""

@@ -128,7 +128,8 @@ def test_a_script_is_recorded(run: Runner) -> None:
         ("os.close(2)", 0),
         ("sys.stderr = sys.stdout = None", 0),
         ("os.chdir('/')", 0),
-        ("if os.fork() == 0: sys.exit(3)\nassert os.wait()[1] == 3 << 8", 0),
+        pytest.param("if os.fork() == 0: sys.exit(3)\nassert os.wait()[1] == 3 << 8", 0,
+                     marks=pytest.mark.forks),
     ],
 )  # fmt: skip
 def test_the_trace_is_whole_and_the_end_the_same(run: Runner, end: str, status: int) -> None:
@@ -202,6 +203,7 @@ c.sem_wait(semaphore)
     assert run.names() == ["marked"]
 
 
+@pytest.mark.forks
 def test_a_forked_child_is_terminated(run: Runner) -> None:
     done = run.script(MARKED + """
 pid = os.fork()
@@ -403,7 +405,7 @@ def test_spawned_ranks_have_files(run: Runner) -> None:
     assert "script, rank 1\n" not in done.stderr
 
 
-@pytest.mark.parametrize("method", ["fork", "forkserver"])
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.forks), "forkserver"])
 def test_forked_children_are_left_alone(run: Runner, method: str) -> None:
     assert run.script(SPAWN, method).returncode == 0
     assert run.traces() == ["marey-script-PID.json.gz"]
