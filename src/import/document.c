@@ -590,6 +590,8 @@ static enum marey_status read_all(struct document *doc, struct marey_error *err)
         else
             MAREY_TRY(pass_tail(doc, doc->at, err));
     }
+    if (doc->feed.is_gzip && doc->feed.gunzip.is_damaged)
+        note(doc, MAREY_REASON_BAD_GZIP, doc->at);
     marey__builder_source(doc->builder)->size_bytes = byte_of(doc, doc->at);
     return MAREY_OK;
 }

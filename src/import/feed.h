@@ -44,7 +44,7 @@ enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_a
 
 /* Drops the text before `keep` (a position in the window) and reads on behind the rest.
  * A window without room for more grows.
- * \fails MAREY_IO, MAREY_NOMEM, MAREY_FORMAT (damaged gzip), MAREY_LIMIT */
+ * \fails MAREY_IO, MAREY_NOMEM, MAREY_FORMAT (gzip damaged at its begin), MAREY_LIMIT */
 enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
                                    struct marey_error *err);
 

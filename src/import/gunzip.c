@@ -1,17 +1,29 @@
 /*
  * gunzip.c - inflates member after member.
+ *
+ * Damage ends the text: what was inflated before it is used, and whoever reads the text asks
+ * at its end. Only where there is no text at all it is an error.
  */
 #include "import/gunzip.h"
 
 #include "base/error.h"
 
+/* Byte 0 would say that the file is no trace; it may be one, and gave no byte. */
 static enum marey_status fail_damaged(const struct marey_gunzip *gunzip, const char *what,
                                       struct marey_error *err)
 {
-    /* Byte 0 says that a file is no trace; this one may be, and gave no byte. */
-    const int64_t offset = gunzip->n_text > 0 ? (int64_t)gunzip->n_text : MAREY_UNKNOWN;
-    return marey__fail_at(err, MAREY_FORMAT, offset, "cannot read '%s': %s", gunzip->place->path,
-                          what);
+    return marey__fail_at(err, MAREY_FORMAT, MAREY_UNKNOWN, "cannot read '%s': %s",
+                          gunzip->place->path, what);
+}
+
+/* Ends the text where it is; `flag` says why. An error if there is none. */
+static enum marey_status end_text(struct marey_gunzip *gunzip, bool *flag, const char *what,
+                                  struct marey_error *err)
+{
+    if (gunzip->n_text == 0)
+        return fail_damaged(gunzip, what, err);
+    *flag = true;
+    return MAREY_OK;
 }
 
 bool marey__gunzip_open(struct marey_gunzip *gunzip, const struct marey_alloc *alloc,
@@ -63,11 +75,11 @@ static enum marey_status begin_member(struct marey_gunzip *gunzip, bool *is_over
             break;
         gunzip->stored_from++;
     }
-    if (gunzip->stored[gunzip->stored_from] != 0x1f)
-        return fail_damaged(gunzip, "bytes that are no gzip follow its end", err);
+    *is_over = gunzip->stored[gunzip->stored_from] != 0x1f;
+    if (*is_over)
+        return end_text(gunzip, &gunzip->is_damaged, "bytes that are no gzip follow its end", err);
     marey__inflate_reset(gunzip->inflate);
     gunzip->is_member_over = false;
-    *is_over = false;
     return MAREY_OK;
 }
 
@@ -89,12 +101,9 @@ static enum marey_status run(struct marey_gunzip *gunzip, struct marey_inflate_i
     if (result == MAREY_INFLATE_NOMEM)
         return marey__fail_nomem(err);
     if (result == MAREY_INFLATE_DAMAGED)
-        return fail_damaged(gunzip, "its gzip data is damaged", err);
-    if (is_dry && !gunzip->is_member_over && room_before == io->out_len) {
-        if (gunzip->n_text == 0)
-            return fail_damaged(gunzip, "its gzip data ends early", err);
-        gunzip->is_cut = true;
-    }
+        return end_text(gunzip, &gunzip->is_damaged, "its gzip data is damaged", err);
+    if (is_dry && !gunzip->is_member_over && room_before == io->out_len)
+        return end_text(gunzip, &gunzip->is_cut, "its gzip data ends early", err);
     return MAREY_OK;
 }
 
@@ -103,7 +112,7 @@ enum marey_status marey__gunzip_read(struct marey_gunzip *gunzip, char *into, si
 {
     struct marey_inflate_io io = {.out = (unsigned char *)into, .out_len = room};
 
-    while (io.out_len > 0 && !gunzip->is_cut) {
+    while (io.out_len > 0 && !gunzip->is_cut && !gunzip->is_damaged) {
         if (gunzip->is_member_over) {
             bool is_over = false;
             MAREY_TRY(begin_member(gunzip, &is_over, err));

@@ -19,6 +19,7 @@ struct marey_gunzip {
     size_t stored_len;
     bool is_member_over; /* the gzip member ended; another may begin */
     bool is_cut;         /* the place ended within a member, behind some text */
+    bool is_damaged;     /* what follows the text so far cannot be inflated, or its sum is wrong */
 };
 
 /* stored_bytes of compressed data are held at once. False without memory. */
@@ -26,8 +27,8 @@ bool marey__gunzip_open(struct marey_gunzip *gunzip, const struct marey_alloc *a
                         const struct marey_place *place, size_t stored_bytes);
 void marey__gunzip_close(struct marey_gunzip *gunzip);
 
-/* The next `room` bytes of text; *got is less only at the end, which may be a cut.
- * \fails MAREY_IO, MAREY_FORMAT (damaged) */
+/* The next `room` bytes of text; *got is less only at the end, which may be a cut or damage.
+ * \fails MAREY_IO, MAREY_NOMEM, MAREY_FORMAT (damaged before any text) */
 enum marey_status marey__gunzip_read(struct marey_gunzip *gunzip, char *into, size_t room,
                                      size_t *got, struct marey_error *err);
 

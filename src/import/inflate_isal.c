@@ -5,6 +5,9 @@
  */
 #include "import/inflate.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include <isa-l/igzip_lib.h>
 
 #include "base/error.h"
@@ -12,6 +15,7 @@
 struct marey_inflate {
     struct marey_alloc alloc;
     struct inflate_state state;
+    bool is_damaged; /* what it holds is handed out before it is told */
 };
 
 struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
@@ -21,6 +25,7 @@ struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
     if (inflate == NULL)
         return NULL;
     inflate->alloc = *alloc;
+    inflate->is_damaged = false;
     isal_inflate_init(&inflate->state);
     inflate->state.crc_flag = ISAL_GZIP;
     return inflate;
@@ -37,8 +42,25 @@ void marey__inflate_free(struct marey_inflate *inflate)
 
 void marey__inflate_reset(struct marey_inflate *inflate)
 {
+    inflate->is_damaged = false;
     isal_inflate_reset(&inflate->state);
     inflate->state.crc_flag = ISAL_GZIP;
+}
+
+/* Text from before the damage that did not fit the room of the call which met it. Without it
+ * the size of the room would decide how far a damaged file can be read. */
+static enum marey_inflate_result hand_out_rest(struct marey_inflate *inflate,
+                                               struct marey_inflate_io *io)
+{
+    struct inflate_state *state = &inflate->state;
+    const size_t left = (size_t)(state->tmp_out_valid - state->tmp_out_processed);
+    const size_t take = left < io->out_len ? left : io->out_len;
+
+    memcpy(io->out, state->tmp_out_buffer + state->tmp_out_processed, take);
+    state->tmp_out_processed += (int32_t)take;
+    io->out += take;
+    io->out_len -= take;
+    return take < left ? MAREY_INFLATE_MORE : MAREY_INFLATE_DAMAGED;
 }
 
 enum marey_inflate_result marey__inflate_run(struct marey_inflate *inflate,
@@ -49,6 +71,8 @@ enum marey_inflate_result marey__inflate_run(struct marey_inflate *inflate,
     const uint32_t in_len = (uint32_t)(io->in_len < cap ? io->in_len : cap);
     const uint32_t out_len = (uint32_t)(io->out_len < cap ? io->out_len : cap);
 
+    if (inflate->is_damaged)
+        return hand_out_rest(inflate, io);
     /* The library reads its input only, but its field is not const. */
     state->next_in = (unsigned char *)(uintptr_t)io->in;
     state->avail_in = in_len;
@@ -62,8 +86,9 @@ enum marey_inflate_result marey__inflate_run(struct marey_inflate *inflate,
     io->in_len -= used;
     io->out += made;
     io->out_len -= made;
-    if (status < 0)
-        return MAREY_INFLATE_DAMAGED;
+    inflate->is_damaged = status < 0;
+    if (inflate->is_damaged)
+        return hand_out_rest(inflate, io);
     if (state->block_state == ISAL_BLOCK_FINISH)
         return MAREY_INFLATE_MEMBER;
     return MAREY_INFLATE_MORE;

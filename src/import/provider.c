@@ -68,6 +68,22 @@ static enum marey_status args_at(struct marey_feed *feed, const struct marey_sca
     return MAREY_OK;
 }
 
+/* A compressed file that is damaged ends where it cannot be inflated any further, give or take
+ * some bytes that depend on where the windows lie: args there are none. */
+static enum marey_status find_args(struct marey_feed *feed, const struct marey_scanner *scanner,
+                                   uint64_t byte, struct marey_str *args, struct marey_error *err)
+{
+    const char *at = NULL;
+    enum marey_status status = marey__feed_seek(feed, byte, &at, err);
+
+    if (status == MAREY_OK)
+        status = args_at(feed, scanner, at, args, err);
+    if (status != MAREY_CHANGED || !feed->is_gzip || !feed->is_end || !feed->gunzip.is_damaged)
+        return status;
+    *args = (struct marey_str){NULL, 0};
+    return MAREY_OK;
+}
+
 /* The offsets of one source. */
 struct run {
     const uint64_t *offsets;
@@ -86,11 +102,8 @@ static enum marey_status walk_place(const struct marey_places *places, struct ma
     MAREY_TRY(marey__place_check(place, err));
     MAREY_TRY(marey__feed_open(&feed, &places->alloc, place, places->reading.window_bytes, err));
     for (size_t i = run.from; i < run.to && status == MAREY_OK; i++) {
-        const char *at = NULL;
         struct marey_str args = {NULL, 0};
-        status = marey__feed_seek(&feed, MAREY_OFFSET_BYTE(run.offsets[i]), &at, err);
-        if (status == MAREY_OK)
-            status = args_at(&feed, scanner, at, &args, err);
+        status = find_args(&feed, scanner, MAREY_OFFSET_BYTE(run.offsets[i]), &args, err);
         if (status == MAREY_OK)
             status = fn(user, i, args);
     }

@@ -116,6 +116,15 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .remedy = "the program that wrote the file was ended, the disk was full, or a copy "
                       "was cut short: copy or record again",
         },
+    [MAREY_REASON_BAD_GZIP] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "bad_gzip",
+            .meaning = "compressed files that are damaged: read as far as they can be inflated",
+            .effect = "what came after is missing; where only the check sum is wrong, any byte "
+                      "may be another than was written, so any number may be wrong",
+            .remedy = "the file changed on the disk or on its way: copy it again",
+        },
     [MAREY_REASON_JOINED_DOCUMENTS] =
         {
             .map = MAREY_LEDGER_FINDING,

@@ -32,6 +32,7 @@ enum marey_reason {
     MAREY_REASON_CONTROL_CHAR,
     /* findings */
     MAREY_REASON_TRUNCATED, /* counted once a file */
+    MAREY_REASON_BAD_GZIP,  /* counted once a file */
     MAREY_REASON_JOINED_DOCUMENTS,
     MAREY_REASON_BAD_METADATA,
     MAREY_REASON_NO_EVENTS,

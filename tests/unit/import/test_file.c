@@ -228,19 +228,52 @@ static void cut_gzip_is_read_as_far_as_it_goes(void **state)
     marey_trace_free(trace);
 }
 
-static void damaged_gzip_is_an_error(void **state)
+static void damaged_gzip_is_read_as_far_as_it_goes(void **state)
+{
+    struct folder *folder = *state;
+    unsigned char packed[2048];
+    const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
+    packed[len] = 'x'; /* no gzip */
+    struct marey_trace *trace = read_file(put_file(folder, "tail", packed, len + 1));
+    EXPECT_U64(marey_trace_slices(trace).n, 3);
+    EXPECT_U64(count_of(trace, "bad_gzip"), 1);
+    EXPECT_U64(count_of(trace, "truncated"), 0);
+    expect_args(trace);
+    marey_trace_free(trace);
+    packed[len - 6] ^= 1; /* of the check sum */
+    trace = read_file(put_file(folder, "sum", packed, len));
+    EXPECT_U64(marey_trace_slices(trace).n, 3);
+    EXPECT_U64(count_of(trace, "bad_gzip"), 1);
+    expect_args(trace);
+    marey_trace_free(trace);
+}
+
+/* A second member that begins with a block of an unknown type. */
+static void text_before_damage_is_used(void **state)
+{
+    struct folder *folder = *state;
+    static const unsigned char bad[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff};
+    unsigned char packed[2048];
+    const size_t len = gzip(two_records, 100, packed, sizeof packed);
+    memcpy(packed + len, bad, sizeof bad);
+    struct marey_trace *trace = read_file(put_file(folder, "half", packed, len + sizeof bad));
+    EXPECT_TRUE(marey_trace_slices(trace).n > 0);
+    EXPECT_U64(count_of(trace, "bad_gzip"), 1);
+    EXPECT_U64(count_of(trace, "truncated"), 1);
+    marey_trace_free(trace);
+}
+
+static void gzip_without_any_text_is_an_error(void **state)
 {
     struct folder *folder = *state;
     unsigned char packed[2048];
     struct marey_error err = {0};
-    const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
+    (void)gzip(two_records, strlen(two_records), packed, sizeof packed);
     EXPECT_STATUS(status_of(put_file(folder, "cut", packed, 10), &err), MAREY_FORMAT);
     EXPECT_HOLDS(err.message, "its gzip data ends early");
-    packed[len] = 'x';
-    EXPECT_STATUS(status_of(put_file(folder, "tail", packed, len + 1), &err), MAREY_FORMAT);
-    EXPECT_HOLDS(err.message, "bytes that are no gzip follow its end");
-    packed[len - 6] ^= 1; /* of the check sum */
-    EXPECT_STATUS(status_of(put_file(folder, "sum", packed, len), &err), MAREY_FORMAT);
+    EXPECT_I64(err.offset_bytes, MAREY_UNKNOWN);
+    memset(packed + 10, 0xff, 20);
+    EXPECT_STATUS(status_of(put_file(folder, "bad", packed, 30), &err), MAREY_FORMAT);
     EXPECT_HOLDS(err.message, "its gzip data is damaged");
 }
 
@@ -414,7 +447,9 @@ int main(void)
         CASE(a_replaced_file_is_still_read),
         CASE(gzip_members_are_read_one_after_another),
         CASE(cut_gzip_is_read_as_far_as_it_goes),
-        CASE(damaged_gzip_is_an_error),
+        CASE(damaged_gzip_is_read_as_far_as_it_goes),
+        CASE(text_before_damage_is_used),
+        CASE(gzip_without_any_text_is_an_error),
         CASE(several_files_are_sources_of_one_trace),
         CASE(many_files_rest_between_uses),
         CASE(a_file_named_twice_is_refused),
