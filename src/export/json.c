@@ -59,7 +59,7 @@ static void add_trace(const struct marey_table *table, struct marey_textbuf *out
 {
     size_t n_sources = 0;
     (void)marey_trace_sources(table->trace, &n_sources);
-    const struct marey_window window = marey__table_window(table);
+    const struct marey_window window = table->window;
     marey__text_add_c(out, "{\"files\": ");
     marey__text_add_u64(out, n_sources);
     add_key(out, "tracks", false);
@@ -69,6 +69,8 @@ static void add_trace(const struct marey_table *table, struct marey_textbuf *out
     add_key(out, "window_ns", false);
     add_i64(out,
             window.start_ns == MAREY_UNKNOWN ? MAREY_UNKNOWN : window.end_ns - window.start_ns);
+    add_key(out, "busiest_thread_ns", false);
+    add_i64(out, window.busiest.ns);
     marey__text_add_byte(out, '}');
 }
 

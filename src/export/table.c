@@ -54,6 +54,7 @@ static enum marey_status prepare(struct marey_table *table, struct marey_error *
     table->grouping = marey_averages_get_options(table->averages);
     table->totals = marey_averages_totals(table->averages);
     MAREY_TRY(marey_trace_ledger(table->trace, &table->ledger, err));
+    table->window = marey__table_window(table->trace);
     table->device_word = find_device_word(table->trace);
 
     size_t n = 0;

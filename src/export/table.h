@@ -78,6 +78,25 @@ struct marey_block_rows {
     int64_t hidden_device_ns;
 };
 
+/* The operators and calls of a host track. */
+struct marey_thread_work {
+    int64_t ns;            /* their union */
+    int64_t gap_ns;        /* the longest time between them; 0: there is none */
+    size_t before_gap;     /* the slice that ends there, an index */
+    int64_t covered_to_ns; /* while they are gone through: the latest end so far */
+    size_t last;           /* the slice that has it */
+};
+
+struct marey_window {
+    int64_t start_ns;
+    int64_t end_ns;                   /* both MAREY_UNKNOWN if no slice has a time */
+    struct marey_thread_work busiest; /* of the host track that is longest at work */
+    uint64_t n_operations;
+    uint64_t n_slices; /* but those of the window itself */
+    uint64_t n_tracks; /* that have such slices */
+};
+struct marey_window marey__table_window(const struct marey_trace *trace);
+
 struct marey_table {
     struct marey_alloc alloc;
     struct marey_averages *averages;
@@ -86,6 +105,7 @@ struct marey_table {
     struct marey_table_options options; /* with the defaults filled in */
     struct marey_totals totals;
     struct marey_ledger ledger;
+    struct marey_window window;
     const char *device_word; /* "CUDA", ... */
     bool has_device;
     bool is_default_columns;
@@ -111,14 +131,6 @@ int64_t marey__table_whole(const struct marey_table *table, const struct marey_c
                            enum marey_block block);
 
 /* What is not clean, and what the figures are about. */
-struct marey_window {
-    int64_t start_ns;
-    int64_t end_ns; /* both MAREY_UNKNOWN if no slice has a time */
-    uint64_t n_operations;
-    uint64_t n_slices; /* but those of the window itself */
-    uint64_t n_tracks; /* that have such slices */
-};
-struct marey_window marey__table_window(const struct marey_table *table);
 void marey__table_add_account(const struct marey_table *table, struct marey_textbuf *out);
 void marey__table_add_title(const struct marey_table *table, struct marey_textbuf *out);
 

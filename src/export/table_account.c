@@ -15,40 +15,6 @@ static const char *const map_words[] = {
     [MAREY_LEDGER_INFO] = "noted",
 };
 
-static void widen(struct marey_window *window, int64_t start_ns, int64_t dur_ns)
-{
-    if (dur_ns == MAREY_UNKNOWN)
-        return;
-    if (window->start_ns == MAREY_UNKNOWN || start_ns < window->start_ns)
-        window->start_ns = start_ns;
-    if (window->end_ns == MAREY_UNKNOWN || start_ns + dur_ns > window->end_ns)
-        window->end_ns = start_ns + dur_ns;
-}
-
-/* What a profiler writes of its own window is neither work nor a thread of the program. */
-struct marey_window marey__table_window(const struct marey_table *table)
-{
-    const struct marey_slices slices = marey_trace_slices(table->trace);
-    size_t n = 0;
-    const struct marey_category *category = marey_trace_categories(table->trace, &n);
-    const struct marey_track *track = marey_trace_tracks(table->trace, &n);
-    struct marey_window window = {.start_ns = MAREY_UNKNOWN, .end_ns = MAREY_UNKNOWN};
-    for (size_t t = 0; t < n; t++) {
-        const size_t n_before = window.n_slices;
-        for (size_t k = 0; k < track[t].n_slices; k++) {
-            const size_t i = track[t].first_slice + k;
-            const enum marey_kind kind = category[slices.cat_id[i]].kind;
-            if (kind == MAREY_KIND_WINDOW)
-                continue;
-            window.n_slices++;
-            window.n_operations += marey_kind_is_device_operation(kind);
-            widen(&window, slices.start_ns[i], slices.dur_ns[i]);
-        }
-        window.n_tracks += window.n_slices > n_before;
-    }
-    return window;
-}
-
 static void add_row(const struct marey_ledger_row *row, struct marey_textbuf *line,
                     struct marey_textbuf *out)
 {
@@ -139,7 +105,7 @@ static int64_t whole_ns(const struct marey_trace *trace)
 
 void marey__table_add_title(const struct marey_table *table, struct marey_textbuf *out)
 {
-    const struct marey_window window = marey__table_window(table);
+    const struct marey_window window = table->window;
     const int64_t whole = whole_ns(table->trace);
 
     add_sources(table, out);

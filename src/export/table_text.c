@@ -140,6 +140,36 @@ static void add_host_sums(const struct marey_table *table, struct marey_textbuf 
     marey__text_add_byte(out, '\n');
 }
 
+#define GAP_NAME_WIDTH 80
+
+/* What a profile of calls does not show: the time between them. The window of several files is
+ * nobody's working time. */
+static void add_busiest_thread(const struct marey_table *table, struct marey_textbuf *out)
+{
+    const struct marey_window *window = &table->window;
+    const struct marey_thread_work *work = &window->busiest;
+    const int64_t whole_ns = window->end_ns - window->start_ns;
+    size_t n_sources = 0;
+
+    (void)marey_trace_sources(table->trace, &n_sources);
+    if (n_sources != 1 || work->ns <= 0 || table->options.layout == MAREY_LAYOUT_TORCH)
+        return;
+    add_sum(table, out, "Busiest thread: ", work->ns);
+    add_sum(table, out, " of the window in operators and calls, ", whole_ns - work->ns);
+    marey__text_add_c(out, " (");
+    (void)marey__add_percent(out, whole_ns - work->ns, whole_ns, 2);
+    marey__text_add_c(out, " %) outside them\n");
+    if (work->gap_ns > 0) {
+        const struct marey_slices slices = marey_trace_slices(table->trace);
+        add_sum(table, out, "    at longest ", work->gap_ns);
+        marey__text_add_c(out, ", after ");
+        marey__display_add_middle(
+            out, marey_trace_string(table->trace, slices.name_id[work->before_gap]),
+            GAP_NAME_WIDTH);
+        marey__text_add_byte(out, '\n');
+    }
+}
+
 static void add_device_sums(const struct marey_table *table, struct marey_textbuf *out)
 {
     add_sum(table, out, "Device operations: sum ", table->totals.device_sum_ns);
@@ -188,10 +218,12 @@ static void add_block(const struct marey_table *table, enum marey_block block,
         for (size_t i = 0; i < grid.n_rows + grid.n_extras; i++)
             add_row(&grid, i, &scratch, out);
         add_rule(&grid, out);
-        if (block == MAREY_BLOCK_HOST)
+        if (block == MAREY_BLOCK_HOST) {
             add_host_sums(table, out);
-        else
+            add_busiest_thread(table, out);
+        } else {
             add_device_sums(table, out);
+        }
         add_left_out(&grid, out);
         add_legend(&grid, out);
     } else {

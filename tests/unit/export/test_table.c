@@ -31,6 +31,8 @@ static void table_shows_a_block_for_each_side(void **state)
                "----------------  -----  -------  ------  -------  -------  -------  -------  "
                "-------  -------\n"
                "Self CPU time total (all threads): 100.0us\n"
+               "Busiest thread: 100.0us of the window in operators and calls, 0.000us (0.00 %) "
+               "outside them\n"
                "\n"
                "------  -----  -------  -------  -------  -------  -------\n"
                "device  calls      sum  share %     mean      p50      p99\n"
@@ -125,6 +127,33 @@ static void rows_not_shown_are_summed(void **state)
     text = table_of(trace, top, (struct marey_table_options){.limit = -1});
     EXPECT_HOLDS(text.ptr, "; only slices without a parent\n");
     EXPECT_TRUE(strstr(text.ptr, "not shown") == NULL);
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
+/* Annotations and Python frames enclose time that they do not explain; nested calls count once;
+ * thread 2 works less. */
+static void time_outside_of_calls_is_told(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "user_annotation", "step", 0, 100000);
+    make_slice(&make, "python_function", "x.py(1): f", 0, 100000);
+    make_slice(&make, "cpu_op", "a", 10000, 30000);
+    make_slice(&make, "cpu_op", "in\na", 12000, 14000);
+    make_slice(&make, "cpu_op", "b", 35000, 40000);
+    make_slice(&make, "cuda_runtime", "cudaFree", 80000, 90000);
+    make_thread(&make, "1", "2");
+    make_slice(&make, "cpu_op", "c", 0, 30000);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_text text = table_of(trace, plain, (struct marey_table_options){0});
+    EXPECT_HOLDS(text.ptr, "\nBusiest thread: 35.00us of the window in operators and calls, "
+                           "65.00us (65.00 %) outside them\n    at longest 40.00us, after b\n");
+    marey_text_release(&text);
+    text = table_of(trace, plain, (struct marey_table_options){.format = MAREY_TABLE_JSON});
+    EXPECT_HOLDS(text.ptr, "\"busiest_thread_ns\": 35000}");
     marey_text_release(&text);
     marey_trace_free(trace);
 }
@@ -293,6 +322,7 @@ int main(void)
         cmocka_unit_test(mean_is_of_all_calls_when_they_nest),
         cmocka_unit_test(unknown_values_are_dashes),
         cmocka_unit_test(rows_not_shown_are_summed),
+        cmocka_unit_test(time_outside_of_calls_is_told),
         cmocka_unit_test(table_of_nothing_says_so),
         cmocka_unit_test(first_line_says_what_is_not_clean),
         cmocka_unit_test(order_is_total_and_unknown_is_last),
