@@ -15,7 +15,9 @@
  * each (MAREY_LIMIT, and the message says which); times of a record within ±2^62 ns, others
  * are set aside (time_range). Nesting of values is not capped here, that of args is.
  *
- * Threads: calls on different traces are independent.
+ * Threads: calls on different traces are independent. A call reads a file of some size with several
+ * threads of its own, which end with it and take no signals; the trace does not depend on their
+ * number. The allocator may be called by them.
  */
 #ifndef MAREY_IMPORT_H
 #define MAREY_IMPORT_H
@@ -30,6 +32,8 @@ extern "C" {
 struct marey_import_options {
     size_t size;                     /* sizeof(struct marey_import_options) */
     const struct marey_alloc *alloc; /* NULL: the C library's; borrowed while the trace lives */
+    size_t n_threads; /* the caller's among them; 1: no other; 0: one for each processor that the
+                         caller may run on, up to 8; 64 at most */
 };
 
 /* Reads one file. "-" is standard input (kept in a temporary file).

@@ -12,10 +12,13 @@
  */
 #include "import/document.h"
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "import/resync.h"
 #include "import/sniff.h"
+
+enum { USUAL_THREADS = 8, MOST_THREADS = 64 };
 
 struct document {
     struct marey_feed feed;
@@ -66,8 +69,7 @@ static enum marey_status fail_sniffed(const struct document *doc, const char *wh
 static enum marey_status next_window(struct document *doc, struct marey_error *err)
 {
     MAREY_TRY(marey__feed_next(&doc->feed, doc->at, err));
-    if (doc->feed.block != NULL)
-        doc->at = doc->feed.text;
+    doc->at = doc->feed.text;
     if (MAREY_OFFSET_SOURCE(doc->feed.offset + doc->feed.len) != 0)
         return marey__fail(err, MAREY_LIMIT, "cannot read '%s': more than 256 TiB of text",
                            doc->feed.place->path);
@@ -303,6 +305,8 @@ static enum marey_status read_list(struct document *doc, struct marey_error *err
         walk->end = window_end(doc);
         walk->text_offset = MAREY_OFFSET(doc->kineto->source_idx, doc->feed.offset);
         walk->is_last_window = doc->feed.is_end;
+        walk->batch = doc->feed.batch;
+        walk->batch_text = doc->feed.batch_text;
         const enum marey_walk_stop stop = doc->scanner->walk(walk);
 
         doc->at = walk->at;
@@ -312,6 +316,7 @@ static enum marey_status read_list(struct document *doc, struct marey_error *err
         case MAREY_WALK_END:
             return MAREY_OK;
         case MAREY_WALK_MORE:
+            marey__feed_teach(&doc->feed, walk->learnt);
             MAREY_TRY(next_window(doc, err));
             break;
         case MAREY_WALK_BROKEN:
@@ -515,7 +520,8 @@ static enum marey_status read_source(struct document *doc, struct marey_error *e
     doc->has_list = false;
     doc->has_rank = false;
     doc->n_broken = 0;
-    doc->walk.n_templates = 0; /* they know the tracks of another source */
+    doc->walk.learnt->n = 0; /* its templates know the tracks of another source */
+    doc->walk.learnt->version++;
     doc->walk.predicted = 0;
     marey__builder_source(doc->builder)->world_size = MAREY_UNKNOWN;
     MAREY_TRY(read_frame(doc, err));
@@ -596,22 +602,37 @@ static enum marey_status read_all(struct document *doc, struct marey_error *err)
     return MAREY_OK;
 }
 
+/* The reader adds what the others find, so more than some do not help. */
+static size_t threads_of(const struct marey_reading *reading)
+{
+    const size_t n_cores = marey__n_cores();
+
+    if (reading->n_threads > 0)
+        return reading->n_threads < MOST_THREADS ? reading->n_threads : MOST_THREADS;
+    return n_cores < USUAL_THREADS ? n_cores : USUAL_THREADS;
+}
+
 enum marey_status marey__document_read(struct marey_kineto *kineto, const struct marey_place *place,
                                        const struct marey_alloc *alloc,
                                        const struct marey_reading *reading, struct marey_error *err)
 {
     struct document doc = {.kineto = kineto, .builder = kineto->builder};
 
-    MAREY_TRY(marey__feed_open(&doc.feed, alloc, place, reading->window_bytes, err));
     doc.scanner = marey__scanner_choose(reading->portable_only);
+    const struct marey_feed_plan plan = {
+        .window_bytes = reading->window_bytes,
+        .n_threads = threads_of(reading),
+        .scanner = doc.scanner,
+    };
+    MAREY_TRY(marey__feed_open(&doc.feed, alloc, place, &plan, err));
     doc.walk.kineto = kineto;
-    doc.walk.gap_mask = UINT32_MAX;
     doc.walk.uses_templates = !reading->no_templates;
-    doc.walk.templates = marey__alloc(alloc, MAREY_N_TEMPLATES, sizeof *doc.walk.templates);
+    doc.walk.learnt = marey__alloc_zero(alloc, 1, sizeof *doc.walk.learnt);
+    if (doc.walk.learnt != NULL)
+        doc.walk.learnt->gap_mask = UINT32_MAX;
     const enum marey_status status =
-        doc.walk.templates == NULL ? marey__fail_nomem(err) : read_all(&doc, err);
-    if (doc.walk.templates != NULL)
-        marey__dealloc(alloc, doc.walk.templates, MAREY_N_TEMPLATES, sizeof *doc.walk.templates);
+        doc.walk.learnt == NULL ? marey__fail_nomem(err) : read_all(&doc, err);
     marey__feed_close(&doc.feed);
+    marey__dealloc(alloc, doc.walk.learnt, 1, sizeof *doc.walk.learnt);
     return status;
 }

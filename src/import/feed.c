@@ -11,9 +11,10 @@
 #include "base/error.h"
 
 enum {
-    WINDOW_BYTES = 1 << 20,
+    WINDOW_BYTES = 1 << 18, /* with what is found in it less than a second-level cache */
     STORED_BYTES = 1 << 18,
     AHEAD_FROM_BYTES = 1 << 18, /* smaller files are read before a thread has begun */
+    TEAM_FROM_WINDOWS = 8,
 };
 
 static char *block_new(const struct marey_alloc *alloc, size_t capacity)
@@ -37,11 +38,9 @@ static char *window_of(const struct marey_feed *feed)
 }
 
 /* Gives the kept part a larger block. */
-static enum marey_status grow(struct marey_feed *feed, struct marey_error *err)
+static enum marey_status grow(struct marey_feed *feed, size_t grown, struct marey_error *err)
 {
-    const size_t grown = feed->capacity * 2;
-
-    if (grown > MAREY_FEED_MAX_BYTES * 2)
+    if (feed->len > MAREY_FEED_MAX_BYTES)
         return marey__fail_at(err, MAREY_LIMIT, (int64_t)feed->offset,
                               "cannot read '%s': a record or member of more than %zu MiB",
                               feed->place->path, MAREY_FEED_MAX_BYTES >> 20);
@@ -75,24 +74,16 @@ static enum marey_status read_plain(struct marey_feed *feed, char *into, size_t 
 
 /* ---- windows ---------------------------------------------------------------------- */
 
-enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
-                                   struct marey_error *err)
+/* Into the feed's own block. */
+static enum marey_status next_alone(struct marey_feed *feed, struct marey_error *err)
 {
-    const size_t dropped = (size_t)(keep - feed->text);
     size_t got = 0;
 
-    if (feed->block == NULL) {
-        feed->is_end = true; /* text in memory is one window */
-        return MAREY_OK;
-    }
-    if (dropped > 0) {
-        memmove(window_of(feed), keep, feed->len - dropped);
-        feed->text = window_of(feed);
-        feed->len -= dropped;
-        feed->offset += dropped;
-    }
+    if (feed->text != window_of(feed))
+        memmove(window_of(feed), feed->text, feed->len);
+    feed->text = window_of(feed);
     if (feed->len > feed->capacity / 2)
-        MAREY_TRY(grow(feed, err));
+        MAREY_TRY(grow(feed, feed->capacity * 2, err));
 
     char *into = window_of(feed) + feed->len;
     const size_t room = feed->capacity - feed->len;
@@ -104,6 +95,84 @@ enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
     feed->is_end = got < room;
     memset(into + got, 0, MAREY_FEED_PAD);
     return MAREY_OK;
+}
+
+static void give_back(struct marey_feed *feed)
+{
+    if (feed->window != NULL)
+        marey__team_give_back(feed->team);
+    feed->window = NULL;
+}
+
+/* A window as it came, the kept part before it. */
+static enum marey_status next_of_team(struct marey_feed *feed, struct marey_error *err)
+{
+    struct marey_window *window = NULL;
+
+    MAREY_TRY(marey__team_take(feed->team, &window, err));
+    memcpy(window->text - feed->len, feed->text, feed->len);
+    give_back(feed);
+    feed->window = window;
+    feed->text = window->text - feed->len;
+    feed->len += window->len;
+    feed->is_end = window->is_last;
+    feed->batch = &window->batch;
+    feed->batch_text = window->text;
+    return MAREY_OK;
+}
+
+static enum marey_status make_block(struct marey_feed *feed, size_t capacity,
+                                    struct marey_error *err)
+{
+    if (feed->block == NULL || capacity > feed->capacity)
+        return grow(feed, capacity, err);
+    memmove(window_of(feed), feed->text, feed->len);
+    feed->text = window_of(feed);
+    return MAREY_OK;
+}
+
+/* Windows behind a kept part that is long, until there is as much again: what does not end is
+ * scanned anew each time. */
+static enum marey_status gather(struct marey_feed *feed, struct marey_error *err)
+{
+    const size_t wanted = 2 * feed->len;
+
+    MAREY_TRY(make_block(feed, wanted + feed->window_bytes, err));
+    give_back(feed);
+    while (feed->len < wanted && !feed->is_end) {
+        struct marey_window *window = NULL;
+        MAREY_TRY(marey__team_take(feed->team, &window, err));
+        memcpy(window_of(feed) + feed->len, window->text, window->len);
+        feed->len += window->len;
+        feed->is_end = window->is_last;
+        marey__team_give_back(feed->team);
+    }
+    memset(window_of(feed) + feed->len, 0, MAREY_FEED_PAD);
+    return MAREY_OK;
+}
+
+enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
+                                   struct marey_error *err)
+{
+    const size_t dropped = (size_t)(keep - feed->text);
+
+    feed->text = keep;
+    feed->len -= dropped;
+    feed->offset += dropped;
+    feed->batch = NULL;
+    if (feed->team != NULL && !feed->is_end)
+        return feed->len <= MAREY_WINDOW_ROOM ? next_of_team(feed, err) : gather(feed, err);
+    if (feed->team != NULL || feed->block == NULL) {
+        feed->is_end = true; /* text in memory is one window */
+        return MAREY_OK;
+    }
+    return next_alone(feed, err);
+}
+
+void marey__feed_teach(struct marey_feed *feed, const struct marey_learnt *learnt)
+{
+    if (feed->team != NULL)
+        marey__team_teach(feed->team, learnt);
 }
 
 enum marey_status marey__feed_seek(struct marey_feed *feed, uint64_t offset, const char **at,
@@ -141,36 +210,64 @@ static enum marey_status detect_gzip(struct marey_feed *feed, struct marey_error
     return MAREY_OK;
 }
 
-static bool make_buffers(struct marey_feed *feed)
+static bool open_gunzip(struct marey_feed *feed)
 {
-    feed->block = block_new(&feed->alloc, feed->capacity);
+    const size_t stored_bytes =
+        feed->window_bytes < STORED_BYTES ? feed->window_bytes : STORED_BYTES;
+
+    return !feed->is_gzip ||
+           marey__gunzip_open(&feed->gunzip, &feed->alloc, feed->place, stored_bytes);
+}
+
+/* Threads are worth their start where there is some text; a .gz holds several times its size.
+ * False without memory. */
+static bool find_team(struct marey_feed *feed, const struct marey_feed_plan *plan)
+{
+    const size_t n_windows = feed->is_gzip ? 1 : TEAM_FROM_WINDOWS;
+    const struct marey_team_plan team = {
+        .place = feed->place,
+        .gunzip = feed->is_gzip ? &feed->gunzip : NULL,
+        .scanner = plan->scanner,
+        .window_bytes = feed->window_bytes,
+        .n_threads = plan->n_threads,
+    };
+
+    if (plan->scanner == NULL || plan->n_threads < 2 ||
+        feed->place->size_bytes / n_windows < feed->window_bytes)
+        return true;
+    return marey__team_new(&feed->alloc, &team, &feed->team);
+}
+
+static bool make_block_alone(struct marey_feed *feed, const struct marey_feed_plan *plan)
+{
+    feed->block = block_new(&feed->alloc, feed->window_bytes);
     if (feed->block == NULL)
         return false;
+    feed->capacity = feed->window_bytes;
     feed->text = window_of(feed);
     memset(window_of(feed), 0, MAREY_FEED_PAD);
-    if (!feed->is_gzip)
-        return true;
-    const size_t stored_bytes = feed->capacity < STORED_BYTES ? feed->capacity : STORED_BYTES;
-    if (!marey__gunzip_open(&feed->gunzip, &feed->alloc, feed->place, stored_bytes))
-        return false;
-    if (feed->place->size_bytes >= AHEAD_FROM_BYTES)
+    if (feed->is_gzip && plan->n_threads != 1 && feed->place->size_bytes >= AHEAD_FROM_BYTES)
         feed->ahead = marey__ahead_new(&feed->alloc, &feed->gunzip);
     return true;
 }
 
 enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_alloc *alloc,
-                                   const struct marey_place *place, size_t window_bytes,
-                                   struct marey_error *err)
+                                   const struct marey_place *place,
+                                   const struct marey_feed_plan *plan, struct marey_error *err)
 {
-    *feed = (struct marey_feed){.alloc = *alloc, .place = place};
-    feed->capacity = window_bytes == 0 ? WINDOW_BYTES : window_bytes;
+    *feed = (struct marey_feed){.alloc = *alloc, .place = place, .text = ""};
+    feed->window_bytes = plan->window_bytes == 0 ? WINDOW_BYTES : plan->window_bytes;
     MAREY_TRY(detect_gzip(feed, err));
-    if (place->memory != NULL && !feed->is_gzip) {
+    bool has_room = open_gunzip(feed) && find_team(feed, plan);
+    if (has_room && feed->team != NULL)
+        return MAREY_OK;
+    if (has_room && place->memory != NULL && !feed->is_gzip) {
         feed->text = place->memory;
         feed->len = place->memory_len;
         return MAREY_OK;
     }
-    if (!make_buffers(feed)) {
+    has_room = has_room && make_block_alone(feed, plan);
+    if (!has_room) {
         marey__feed_close(feed);
         return marey__fail_nomem(err);
     }
@@ -179,6 +276,8 @@ enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_a
 
 void marey__feed_close(struct marey_feed *feed)
 {
+    marey__team_free(feed->team);
+    feed->team = NULL;
     marey__ahead_free(feed->ahead);
     feed->ahead = NULL;
     marey__gunzip_close(&feed->gunzip);

@@ -4,6 +4,10 @@
  *     | pad | kept part of the last window | newly read | zeros |
  *           ^ text                                      ^ text + len
  *
+ * A team, where there is one, hands over windows that it has fetched and scanned. What was kept
+ * is copied before the next one's text; only what is too long for that place gets a block of its
+ * own, as all windows of a lonely reader do.
+ *
  * The scanner reads up to MAREY_FEED_PAD bytes past the end and a few before the
  * beginning without asking; it finds zeros there, which are no JSON. Text that lies in
  * memory is its own single window.
@@ -14,16 +18,25 @@
 #include "import/ahead.h"
 #include "import/gunzip.h"
 #include "import/place.h"
+#include "import/team.h"
 
 #define MAREY_FEED_PAD 256
 
 /* The largest record or head member we hold at once. */
 #define MAREY_FEED_MAX_BYTES ((size_t)1 << 28)
 
+/* How to read; all zero is the default, and one thread more that inflates where that helps. */
+struct marey_feed_plan {
+    size_t window_bytes;
+    size_t n_threads;                    /* 1: no other thread at all */
+    const struct marey_scanner *scanner; /* of a team; NULL: none */
+};
+
 struct marey_feed {
     struct marey_alloc alloc;
     const struct marey_place *place; /* borrowed */
-    char *block;                     /* pad + capacity + pad; NULL for text in memory */
+    size_t window_bytes;
+    char *block; /* pad + capacity + pad; NULL for text in memory */
     size_t capacity;
     const char *text;
     size_t len;
@@ -32,21 +45,28 @@ struct marey_feed {
     bool is_gzip;
     uint64_t read_at; /* how far a plain place has been read */
     struct marey_gunzip gunzip;
-    struct marey_ahead *ahead; /* reads the gunzip; NULL for small files */
+    struct marey_ahead *ahead;       /* reads the gunzip; NULL for small files */
+    struct marey_team *team;         /* NULL: nobody fetches and scans ahead */
+    struct marey_window *window;     /* the team's, which holds `text`; or NULL */
+    const struct marey_batch *batch; /* what is known of the window; or NULL */
+    const char *batch_text;          /* where the places of the batch count from */
 };
 
-/* Opens the text from its beginning with an empty window. window_bytes 0 is the default.
+/* Opens the text from its beginning with an empty window.
  * \owns borrows the place until close
  * \fails MAREY_IO, MAREY_NOMEM; nothing to close then */
 enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_alloc *alloc,
-                                   const struct marey_place *place, size_t window_bytes,
-                                   struct marey_error *err);
+                                   const struct marey_place *place,
+                                   const struct marey_feed_plan *plan, struct marey_error *err);
 
 /* Drops the text before `keep` (a position in the window) and reads on behind the rest.
- * A window without room for more grows.
+ * A window without room for more grows. `keep` becomes feed->text.
  * \fails MAREY_IO, MAREY_NOMEM, MAREY_FORMAT (gzip damaged at its begin), MAREY_LIMIT */
 enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
                                    struct marey_error *err);
+
+/* Tells the team, if there is one, what has been learnt of the records. */
+void marey__feed_teach(struct marey_feed *feed, const struct marey_learnt *learnt);
 
 /* Makes the window begin at or before `offset`, which is at or behind its beginning now,
  * and hold the byte there; *at is its place. Text in between is skipped where the place

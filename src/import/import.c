@@ -157,6 +157,15 @@ static struct marey_alloc alloc_of(const struct marey_import_options *options)
     return marey__alloc_or_default(has_alloc ? options->alloc : NULL);
 }
 
+static struct marey_reading reading_of(const struct marey_import_options *options)
+{
+    const size_t least =
+        offsetof(struct marey_import_options, n_threads) + sizeof options->n_threads;
+    const bool has_threads = options != NULL && options->size >= least;
+
+    return (struct marey_reading){.n_threads = has_threads ? options->n_threads : 0};
+}
+
 enum marey_status marey_import_file(const char *path, const struct marey_import_options *options,
                                     struct marey_trace **trace, struct marey_error *err)
 {
@@ -168,7 +177,7 @@ enum marey_status marey_import_files(const char *const *paths, size_t n,
                                      struct marey_trace **trace, struct marey_error *err)
 {
     const struct marey_alloc alloc = alloc_of(options);
-    const struct marey_reading reading = {0};
+    const struct marey_reading reading = reading_of(options);
 
     if (n == 0)
         return marey__fail(err, MAREY_INVALID, "cannot read a trace: no file is named");
@@ -180,7 +189,7 @@ enum marey_status marey_import_bytes(struct marey_str bytes,
                                      struct marey_trace **trace, struct marey_error *err)
 {
     const struct marey_alloc alloc = alloc_of(options);
-    const struct marey_reading reading = {0};
+    const struct marey_reading reading = reading_of(options);
 
     return marey__import_bytes(bytes, &alloc, &reading, trace, err);
 }

@@ -96,11 +96,13 @@ static enum marey_status walk_place(const struct marey_places *places, struct ma
                                     struct marey_error *err)
 {
     const struct marey_scanner *scanner = marey__scanner_choose(places->reading.portable_only);
+    const struct marey_feed_plan plan = {.window_bytes = places->reading.window_bytes,
+                                         .n_threads = places->reading.n_threads};
     enum marey_status status = MAREY_OK;
     struct marey_feed feed;
 
     MAREY_TRY(marey__place_check(place, err));
-    MAREY_TRY(marey__feed_open(&feed, &places->alloc, place, places->reading.window_bytes, err));
+    MAREY_TRY(marey__feed_open(&feed, &places->alloc, place, &plan, err));
     for (size_t i = run.from; i < run.to && status == MAREY_OK; i++) {
         struct marey_str args = {NULL, 0};
         status = find_args(&feed, scanner, MAREY_OFFSET_BYTE(run.offsets[i]), &args, err);

@@ -101,8 +101,8 @@ static unsigned count_forms(const struct marey_walk *walk)
     const struct marey_resolved *to = &walk->kineto->last;
     unsigned n = 0;
 
-    for (uint32_t i = 0; i < walk->n_templates; i++) {
-        const struct marey_resolved *other = &walk->templates[i].to;
+    for (uint32_t i = 0; i < walk->learnt->n; i++) {
+        const struct marey_resolved *other = &walk->learnt->template[i].to;
         n += other->phase == to->phase && other->cat_id == to->cat_id &&
              other->track_idx == to->track_idx;
     }
@@ -203,13 +203,13 @@ static bool add_glue(struct marey_template *template, size_t *block, const char 
 /* Where the next template goes: behind the others, or once all places are taken in that of
  * a metadata record, since torch 2.13 begins a file with more of these than there are places.
  * MAREY_N_TEMPLATES if there is none. */
-static uint32_t place_for(const struct marey_walk *walk, char phase)
+static uint32_t place_for(const struct marey_learnt *learnt, char phase)
 {
-    uint32_t at = walk->n_templates;
+    uint32_t at = learnt->n;
 
     if (at < MAREY_N_TEMPLATES || phase == 'M')
         return at;
-    for (at = 0; at < MAREY_N_TEMPLATES && walk->templates[at].to.phase != 'M'; at++)
+    for (at = 0; at < MAREY_N_TEMPLATES && learnt->template[at].to.phase != 'M'; at++)
         continue;
     return at;
 }
@@ -233,16 +233,17 @@ void marey__template_learn(struct marey_walk *walk, const struct marey_fields *f
                            const char *end)
 {
     const struct marey_resolved *to = &walk->kineto->last;
+    struct marey_learnt *known = walk->learnt;
     struct pieces pieces = {0};
 
     if (!to->is_clean || !fields->is_plain || to->phase == '\0' ||
         strchr("XstfiCM", to->phase) == NULL)
         return;
-    const uint32_t place = place_for(walk, to->phase);
+    const uint32_t place = place_for(walk->learnt, to->phase);
     if (place == MAREY_N_TEMPLATES || !take_apart(walk, fields, launch != NULL, &pieces))
         return;
 
-    struct marey_template learnt = {.to = *to, .next = {place, place}};
+    struct marey_template learnt = {.born = known->version + 1, .to = *to, .next = {place, place}};
     if (!put_together(&learnt, &pieces, begin, end))
         return;
     learnt.is_operation = marey_kind_is_device_operation(to->kind);
@@ -253,8 +254,9 @@ void marey__template_learn(struct marey_walk *walk, const struct marey_fields *f
                                                                 .context = MAREY_UNKNOWN,
                                                                 .stream = MAREY_UNKNOWN};
     learnt.meta = walk->kineto->last_meta;
-    walk->templates[place] = learnt;
-    walk->templates[walk->predicted].next[0] = place;
+    known->version++;
+    known->template[place] = learnt;
+    known->template[walk->predicted].next[0] = place;
+    known->n += place == known->n;
     walk->predicted = place;
-    walk->n_templates += place == walk->n_templates;
 }

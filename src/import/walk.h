@@ -12,6 +12,10 @@
  * A template never guesses: all its text must match, and each value must have the plain
  * form it expects. Else the generic way decides.
  *
+ * Matching needs no more than the text and the templates, so that other threads can do it
+ * ahead (team.h): a batch holds what they found in a window, and the walk adds it when
+ * it arrives exactly where the batch begins.
+ *
  * The body exists once (walk_body.h) and is compiled for each set of primitives;
  * walk_choose.c picks one at run time.
  */
@@ -44,6 +48,7 @@ enum marey_part {
  *      glue 0                          NAME  glue 1              TS glue 2  DUR glue 3  ARGS glue 4
  */
 struct marey_template {
+    uint64_t born; /* the version of marey_learnt with which it came */
     struct marey_resolved to;
     uint32_t n_parts;
     uint32_t next[2]; /* the templates that followed this one, the latest first */
@@ -59,6 +64,42 @@ struct marey_template {
     struct marey_meta_record meta;   /* of a record of phase M */
     struct marey_launch_args launch; /* the args that to.track_idx belongs to */
     char glue[MAREY_TEMPLATE_BLOCKS * MAREY_GLUE_BLOCK];
+};
+
+/* What a walk has learnt of a list so far. */
+struct marey_learnt {
+    uint64_t version; /* grows with each template */
+    uint32_t n;
+    char gap[32]; /* the last text between two records, up to the brace */
+    uint32_t gap_len;
+    uint32_t gap_mask; /* of the bytes with the brace; all ones matches nothing yet */
+    struct marey_template template[MAREY_N_TEMPLATES];
+};
+
+/* A record that nobody could match, in marey_match.template_idx. */
+#define MAREY_NO_TEMPLATE UINT32_MAX
+
+/* What a record's values came to. Places count from the beginning of the text. */
+struct marey_match {
+    int64_t ts_ns;
+    int64_t dur_ns;
+    uint64_t id; /* of a flow, a correlation, or the index of its launch args */
+    uint64_t name_hash;
+    uint32_t at;  /* its opening brace */
+    uint32_t end; /* behind its closing brace */
+    uint32_t name_at;
+    uint32_t name_len;
+    uint32_t template_idx;
+};
+
+/* Records that follow each other in a text, matched with one version of the templates. */
+struct marey_batch {
+    struct marey_match *match;        /* [capacity] */
+    struct marey_launch_args *launch; /* [capacity], of the templates that read them */
+    size_t n;
+    size_t n_launches;
+    size_t capacity;
+    uint64_t version;
 };
 
 enum marey_walk_stop {
@@ -78,14 +119,12 @@ struct marey_walk {
     const char *broken;
     struct marey_kineto *kineto;
 
-    char gap[32]; /* the last text between two records, up to the brace */
-    uint32_t gap_len;
-    uint32_t gap_mask; /* of the bytes with the brace; all ones matches nothing yet */
+    const struct marey_batch *batch; /* NULL: nobody was ahead */
+    const char *batch_text;          /* where its places count from */
 
     bool uses_templates;
-    uint32_t n_templates;
     uint32_t predicted;
-    struct marey_template *templates; /* [MAREY_N_TEMPLATES] */
+    struct marey_learnt *learnt;
 };
 
 /* The scanner, compiled for one set of primitives. */
@@ -94,6 +133,10 @@ struct marey_scanner {
 
     /* Reads records until it stops. */
     enum marey_walk_stop (*walk)(struct marey_walk *walk);
+
+    /* Matches the records of a text from the first that surely begins one. Reads text, end
+     * and learnt of the walk, and changes no more than its guesses. */
+    void (*scan_ahead)(struct marey_walk *walk, struct marey_batch *batch);
 
     /* The value at `at`: where it ends, or NULL and *fail. Nothing at or behind `end`
      * is taken for text. */

@@ -7,78 +7,17 @@
 #ifndef MAREY_SRC_IMPORT_WALK_BODY_H
 #define MAREY_SRC_IMPORT_WALK_BODY_H
 
-#include "import/walk.h"
+#include "import/match_body.h"
 
 /* ---- learned ------------------------------------------------------------------------- */
 
-/* What a template's values came to. */
-struct matched {
-    int64_t ts_ns;
-    int64_t dur_ns;
-    uint64_t id;
-    uint32_t name_id;
-    struct marey_launch_args launch;
+/* A matched record on its way into the builder. */
+struct found {
+    const struct marey_match *match;
+    const struct marey_launch_args *launch;
+    const char *text; /* where the places of the match count from */
+    uint64_t offset;
 };
-
-static inline bool match_glue(const char *at, const char *glue, size_t len, uint64_t last_mask)
-{
-    if (len <= 32)
-        return equal32(at, glue, (uint32_t)last_mask);
-    for (; len > MAREY_GLUE_BLOCK; len -= MAREY_GLUE_BLOCK) {
-        if (!equal64(at, glue, UINT64_MAX))
-            return false;
-        at += MAREY_GLUE_BLOCK;
-        glue += MAREY_GLUE_BLOCK;
-    }
-    return equal64(at, glue, last_mask);
-}
-
-/* Microseconds in plain form: no sign, no exponent, not beyond the limit. */
-static inline const char *match_time(const char *at, int64_t *ns)
-{
-    static const int64_t power[] = {1,      10,      100,      1000,      10000,
-                                    100000, 1000000, 10000000, 100000000, 1000000000};
-    const unsigned n = count_digits16(at);
-
-    if (n - 1 > 14 || (*at == '0' && n > 1)) /* none, or so many that it may not fit */
-        if (n != 16 || *at == '0')
-            return NULL;
-    at += n;
-    const uint64_t whole = value_of_digits(at, n);
-    if (whole >= (uint64_t)(MAREY_TIME_LIMIT_NS / 1000))
-        return NULL;
-    *ns = (int64_t)whole * 1000;
-    if (*at != '.')
-        return at;
-    const unsigned n_decimals = count_digits16(at + 1);
-    if (n_decimals == 3) {
-        *ns += (at[1] - '0') * 100 + (at[2] - '0') * 10 + (at[3] - '0');
-        return at + 4;
-    }
-    if (n_decimals - 1 > 11)
-        return NULL;
-    at += 1 + n_decimals;
-    const int64_t decimals = (int64_t)value_of_digits(at, n_decimals);
-    *ns += n_decimals < 3 ? decimals * power[3 - n_decimals] : decimals / power[n_decimals - 3];
-    return at;
-}
-
-/* So few digits that one behind them is seen. */
-static inline const char *match_digits(const char *at)
-{
-    const unsigned n = count_digits16(at);
-
-    return n - 1 > 14 ? NULL : at + n;
-}
-
-static inline const char *match_id(const char *at, uint64_t *id)
-{
-    const char *end = match_digits(at);
-
-    if (end != NULL)
-        *id = value_of_digits(end, (unsigned)(end - at));
-    return end;
-}
 
 static inline bool same_text(const char *a, const char *b, size_t len)
 {
@@ -88,92 +27,21 @@ static inline bool same_text(const char *a, const char *b, size_t len)
     return equal32(a, b, (uint32_t)((UINT64_C(1) << len) - 1));
 }
 
-/* A name without escapes and damage; its closing quote belongs to the next glue. */
-static inline const char *match_name(struct scan *scan, struct marey_names *names, const char *at,
-                                     uint32_t *name_id)
+/* The id of a name, MAREY_NONE if it is damaged: the ledger is not for here. Nothing but the name
+ * can be new in a record that a template fits, so ids come in the order of the generic way. */
+static inline uint32_t name_of(struct marey_names *names, const struct found *found)
 {
-    bool has_escape = false;
-    const char *close = scan_string(scan, at, &has_escape);
-
-    if (close == NULL || has_escape)
-        return NULL;
-    const size_t len = (size_t)(close - at);
-    const uint64_t hash = marey_name_hash(at, len);
+    const struct marey_str raw = {found->text + found->match->name_at, found->match->name_len};
+    const uint64_t hash = found->match->name_hash;
     const size_t mask = names->n_slots - 1;
     const struct marey_name *name = &names->slot[(size_t)hash & mask];
+
     while (name->raw != NULL &&
-           (name->hash != hash || name->len != len || !same_text(name->raw, at, len)))
+           (name->hash != hash || name->len != raw.len || !same_text(name->raw, raw.ptr, raw.len)))
         name = &names->slot[((size_t)(name - names->slot) + 1) & mask];
-    if (name->raw == NULL) {
-        name = marey__names_add(names, (struct marey_str){at, len}, false, hash);
-        if (name == NULL)
-            return NULL;
-    }
-    if (name->damage != 0)
-        return NULL;
-    *name_id = name->id;
-    return close;
-}
-
-/* Read by key, args must end where counting brackets ends them: the generic way does both,
- * and broken text must not depend on the way. */
-static inline const char *match_launch_args(struct scan *scan, const char *at,
-                                            struct marey_launch_args *launch)
-{
-    struct marey_value wide;
-
-    if (*at != '{')
-        return NULL;
-    const char *end = scan_container(scan, at);
-    if (end == NULL || scan_launch_args(scan, at, launch, &wide) != end)
-        return NULL;
-    return wide.type == MAREY_VALUE_NONE ? end : NULL;
-}
-
-/* The end of the record if the template fits it, else NULL. */
-static inline const char *match(struct scan *scan, struct marey_names *names,
-                                const struct marey_template *template, const char *at,
-                                struct matched *found)
-{
-    for (uint32_t i = 0; i < template->n_parts; i++) {
-        const char *glue = template->glue + (size_t) template->part[i].block * MAREY_GLUE_BLOCK;
-        const size_t len = template->part[i].len;
-        if (!match_glue(at, glue, len, template->part[i].last_mask))
-            return NULL;
-        at += len;
-        switch ((enum marey_part) template->part[i].what) {
-        case MAREY_PART_END:
-            return at;
-        case MAREY_PART_NAME:
-            at = match_name(scan, names, at, &found->name_id);
-            break;
-        case MAREY_PART_TS:
-            at = match_time(at, &found->ts_ns);
-            break;
-        case MAREY_PART_DUR:
-            at = match_time(at, &found->dur_ns);
-            break;
-        case MAREY_PART_ID:
-            at = match_id(at, &found->id);
-            break;
-        case MAREY_PART_DIGITS:
-            at = match_digits(at);
-            break;
-        case MAREY_PART_ARGS:
-            at = *at == '{' ? scan_container(scan, at) : NULL;
-            break;
-        case MAREY_PART_ARGS_REST:
-            /* No glue stands before it that would show a number which goes on. */
-            at = ends_scalar(*at) ? scan_to_close(scan, at, true, 1) : NULL;
-            break;
-        case MAREY_PART_LAUNCH_ARGS:
-            at = match_launch_args(scan, at, &found->launch);
-            break;
-        }
-        if (at == NULL)
-            return NULL;
-    }
-    return NULL;
+    if (name->raw == NULL)
+        name = marey__names_add(names, raw, memchr(raw.ptr, '\\', raw.len) != NULL, hash);
+    return name == NULL || name->damage != 0 ? MAREY_NONE : name->id;
 }
 
 /* The track of a record whose args were read by key. */
@@ -195,45 +63,50 @@ static inline uint32_t track_of(struct marey_kineto *kineto, struct marey_templa
 
 /* False if the record must be looked at by the generic way after all. */
 static inline bool add_matched_slice(struct marey_kineto *kineto, struct marey_template *template,
-                                     const struct matched *found, uint64_t offset)
+                                     const struct found *found)
 {
-    if (found->ts_ns > MAREY_TIME_LIMIT_NS - found->dur_ns ||
-        (template->is_operation && found->ts_ns == 0 && found->dur_ns == 0))
+    const struct marey_match *match = found->match;
+
+    if (match->ts_ns > MAREY_TIME_LIMIT_NS - match->dur_ns ||
+        (template->is_operation && match->ts_ns == 0 && match->dur_ns == 0))
         return false;
     struct marey_new_slice slice = {
-        .start_ns = found->ts_ns,
-        .dur_ns = found->dur_ns,
-        .offset = offset,
-        .correlation = found->id,
+        .start_ns = match->ts_ns,
+        .dur_ns = match->dur_ns,
+        .offset = found->offset,
+        .correlation = match->id,
         .track_idx = template->to.track_idx,
-        .name_id = found->name_id,
+        .name_id = name_of(&kineto->names, found),
         .cat_id = template->to.cat_id,
         .has_correlation = template->is_tied && template->launch.has_correlation,
     };
+    if (slice.name_id == MAREY_NONE)
+        return false;
     if (template->reads_launch) {
-        slice.correlation = found->launch.correlation;
-        slice.has_correlation = template->is_tied && found->launch.has_correlation;
-        slice.track_idx = track_of(kineto, template, &found->launch);
+        slice.correlation = found->launch->correlation;
+        slice.has_correlation = template->is_tied && found->launch->has_correlation;
+        slice.track_idx = track_of(kineto, template, found->launch);
     }
     marey__builder_add_slice(kineto->builder, &slice);
     return true;
 }
 
-static inline bool add_matched(struct marey_kineto *kineto, struct marey_template *template,
-                               const struct matched *found, uint64_t offset)
+static inline bool add_matched(struct marey_walk *walk, const struct found *found)
 {
+    struct marey_kineto *kineto = walk->kineto;
+    struct marey_template *template = &walk->learnt->template[found->match->template_idx];
     const char phase = template->to.phase;
 
     if (phase == 'X') {
-        if (!add_matched_slice(kineto, template, found, offset))
+        if (!add_matched_slice(kineto, template, found))
             return false;
     } else if (phase == 'M') {
         marey__builder_add_meta_record(kineto->builder, &template->meta);
         kineto->n_metadata++;
     } else {
         const struct marey_new_point point = {
-            .ts_ns = found->ts_ns,
-            .offset = offset,
+            .ts_ns = found->match->ts_ns,
+            .offset = found->offset,
             .track_idx = template->to.track_idx,
             .name_id = template->to.name_id,
             .cat_id = template->to.cat_id,
@@ -244,37 +117,11 @@ static inline bool add_matched(struct marey_kineto *kineto, struct marey_templat
         else if (phase == 'i')
             marey__builder_add_instant(kineto->builder, &point);
         else
-            marey__builder_add_flow(kineto->builder, &point, found->id, phase);
+            marey__builder_add_flow(kineto->builder, &point, found->match->id, phase);
     }
     kineto->n_records++;
     kineto->n_events += phase != 'M';
     return true;
-}
-
-/* Tries the two templates that followed the last one before, then all. */
-static inline const char *walk_learned(struct marey_walk *walk, struct scan *scan, const char *at)
-{
-    struct marey_template *last = &walk->templates[walk->predicted];
-    struct marey_names *names = &walk->kineto->names;
-    struct matched found;
-    const uint32_t n_tries = walk->n_templates + 2;
-
-    found.id = 0;
-    for (uint32_t i = 0; i < n_tries; i++) {
-        const uint32_t chosen = i < 2 ? last->next[i] : i - 2;
-        struct marey_template *template = &walk->templates[chosen];
-        const char *end = match(scan, names, template, at, &found);
-        if (end == NULL)
-            continue;
-        if (i > 0) {
-            last->next[1] = last->next[0];
-            last->next[0] = chosen;
-        }
-        walk->predicted = chosen;
-        const uint64_t offset = walk->text_offset + (uint64_t)(at - walk->text);
-        return add_matched(walk->kineto, template, &found, offset) ? end : NULL;
-    }
-    return NULL;
 }
 
 /* ---- generic --------------------------------------------------------------------------- */
@@ -290,7 +137,8 @@ static void widen_correlation(const struct marey_value *wide, struct marey_launc
     launch->correlation = marey__kineto_id64(wide);
 }
 
-static const char *walk_generic(struct marey_walk *walk, struct scan *scan, const char *at)
+static const char *walk_generic(struct marey_walk *walk, struct scan *scan, const char *at,
+                                bool learns)
 {
     struct marey_kineto *kineto = walk->kineto;
     struct marey_fields fields;
@@ -318,7 +166,7 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
         walk->broken = broken;
         return stop_at(scan, at);
     }
-    if (walk->uses_templates && wide.type == MAREY_VALUE_NONE)
+    if (learns && walk->uses_templates && wide.type == MAREY_VALUE_NONE)
         marey__template_learn(walk, &fields, has_launch ? &launch : NULL, at, end);
     return end;
 }
@@ -334,20 +182,54 @@ static enum marey_walk_stop stop_walk(struct marey_walk *walk, const char *fail)
     return MAREY_WALK_BROKEN;
 }
 
-/* From the comma behind a record to what follows. Writers put the same few bytes between
- * all records, so these are compared first. */
-static inline const char *pass_comma(struct marey_walk *walk, const char *at)
+/* The record at `at`, the shorter way if it can be gone. */
+static inline const char *walk_record(struct marey_walk *walk, struct scan *scan, const char *at)
 {
-    if (equal32(at, walk->gap, walk->gap_mask))
-        return at + walk->gap_len;
-    const char *next = skip_space(at + 1);
-    const size_t len = (size_t)(next - at);
-    if (len < sizeof walk->gap && *next == '{') {
-        memcpy(walk->gap, at, len + 1); /* with the brace, so that white space ends here */
-        walk->gap_len = (uint32_t)len;
-        walk->gap_mask = (uint32_t)((UINT64_C(1) << (len + 1)) - 1);
+    struct marey_match match;
+    struct marey_launch_args launch;
+    const struct found found = {&match, &launch, at,
+                                walk->text_offset + (uint64_t)(at - walk->text)};
+    const char *end = match_record(walk, scan, at, at, &match, &launch);
+
+    if (end == NULL)
+        return walk_generic(walk, scan, at, true);
+    return add_matched(walk, &found) ? end : walk_generic(walk, scan, at, false);
+}
+
+/* A record of the batch. A template that came later, or none: what was found is void. */
+static inline const char *walk_matched(struct marey_walk *walk, struct scan *scan,
+                                       const struct marey_match *match)
+{
+    const struct marey_batch *batch = walk->batch;
+    const char *at = walk->batch_text + match->at;
+    const uint32_t i = match->template_idx;
+
+    if (i >= walk->learnt->n || walk->learnt->template[i].born > batch->version)
+        return walk_record(walk, scan, at);
+    const bool has_launch = walk->learnt->template[i].reads_launch;
+    const struct found found = {match, has_launch ? &batch->launch[match->id] : NULL,
+                                walk->batch_text, walk->text_offset + (uint64_t)(at - walk->text)};
+    return add_matched(walk, &found) ? walk->batch_text + match->end
+                                     : walk_generic(walk, scan, at, false);
+}
+
+/* True if somebody has scanned the record at `at` and those behind it. */
+static inline bool begins_batch(const struct marey_walk *walk, const char *at)
+{
+    return walk->batch != NULL && walk->batch->n > 0 &&
+           at == walk->batch_text + walk->batch->match[0].at;
+}
+
+static bool walk_batch(struct marey_walk *walk, struct scan *scan)
+{
+    for (size_t i = 0; i < walk->batch->n; i++) {
+        const char *end = walk_matched(walk, scan, &walk->batch->match[i]);
+        if (end == NULL)
+            return false;
+        walk->at = end;
+        walk->is_first = false;
     }
-    return next;
+    return true;
 }
 
 static enum marey_walk_stop walk_list(struct marey_walk *walk)
@@ -364,14 +246,17 @@ static enum marey_walk_stop walk_list(struct marey_walk *walk)
         if (!walk->is_first) {
             if (*at != ',')
                 return stop_walk(walk, at);
-            at = pass_comma(walk, at);
+            at = pass_comma(walk->learnt, at);
         }
         if (*at != '{')
             return stop_walk(walk, at);
 
-        const char *end = walk->n_templates > 0 ? walk_learned(walk, &scan, at) : NULL;
-        if (end == NULL)
-            end = walk_generic(walk, &scan, at);
+        if (begins_batch(walk, at)) {
+            if (!walk_batch(walk, &scan))
+                return stop_walk(walk, scan.fail);
+            continue;
+        }
+        const char *end = walk_record(walk, &scan, at);
         if (end == NULL)
             return stop_walk(walk, scan.fail);
         walk->at = end;
@@ -414,6 +299,7 @@ static const char *args_at(const char *at, const char *end, struct marey_str *ar
 const struct marey_scanner SCANNER = {
     .name = SCANNER_NAME,
     .walk = walk_list,
+    .scan_ahead = scan_ahead,
     .value = value_at,
     .args = args_at,
 };

@@ -1,8 +1,8 @@
 /*
  * fuzz_ways.c - any bytes, read in several ways: the trace must be the same.
  *
- * The first byte chooses the size of the window. The other way round is the slow one: one
- * window, the portable scanner, every record by its keys.
+ * The first byte chooses the size of the window and how many threads share the work. The other way
+ * round is the slow one: one window, the portable scanner, every record by its keys.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <stddef.h>
@@ -77,12 +77,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct marey_reading fast = {.window_bytes = 0};
     const struct marey_reading cut = {.window_bytes = 16 + data[0],
                                       .portable_only = (data[0] & 1) != 0};
+    const struct marey_reading shared = {.window_bytes = 16 + (size_t)data[0] * 4,
+                                         .n_threads = 2 + data[0] % 3};
     const uint64_t wanted = read_memory(bytes, &slow);
     if (read_memory(bytes, &fast) != wanted)
         abort();
     if (ftruncate(fd, 0) != 0 || pwrite(fd, bytes.ptr, bytes.len, 0) != (ssize_t)bytes.len)
         abort();
-    if (read_path(path, &cut, marey__str_starts(bytes, "\x1f\x8b")) != wanted)
+    const bool is_gzip = marey__str_starts(bytes, "\x1f\x8b");
+    if (read_path(path, &cut, is_gzip) != wanted || read_path(path, &shared, is_gzip) != wanted)
         abort();
     return 0;
 }

@@ -26,6 +26,7 @@ static uint64_t of_slices(uint64_t hash, const struct marey_trace *trace)
         hash = mix(hash, (uint64_t)slices.start_ns[i]);
         hash = mix(hash, (uint64_t)slices.dur_ns[i]);
         hash = mix_text(hash, trace, slices.name_id[i]);
+        hash = mix(hash, slices.name_id[i]);
         hash = mix(hash, slices.parent_idx[i]);
         hash = mix(hash, slices.offset[i]);
         hash = mix(hash, (uint64_t)slices.cat_id[i] << 8 | slices.flags[i]);
@@ -53,6 +54,14 @@ static uint64_t of_points(uint64_t hash, const struct marey_trace *trace)
     return hash;
 }
 
+static uint64_t mix_ledger_row(uint64_t hash, const struct marey_ledger_row *row)
+{
+    hash = mix(hash, row->count);
+    for (size_t i = 0; i < row->n_examples; i++)
+        hash = mix(hash, row->example_offset[i]);
+    return hash;
+}
+
 static uint64_t of_rest(uint64_t hash, struct marey_trace *trace)
 {
     struct marey_ledger ledger = {0};
@@ -72,7 +81,7 @@ static uint64_t of_rest(uint64_t hash, struct marey_trace *trace)
     if (marey_trace_ledger(trace, &ledger, NULL) != MAREY_OK)
         return 0;
     for (size_t i = 0; i < ledger.n_rows; i++)
-        hash = mix(mix(hash, ledger.rows[i].count), ledger.rows[i].example_offset[0]);
+        hash = mix_ledger_row(hash, &ledger.rows[i]);
     return hash;
 }
 

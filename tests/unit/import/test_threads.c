@@ -1,15 +1,16 @@
 /*
- * test_threads.c - a compressed file is inflated by a thread of its own: the same trace
- * comes out as from plain text, whatever the blocks cut, and the thread ends when reading
- * does. Run under TSan too.
+ * test_threads.c - threads fetch, inflate and scan ahead of the reader: the same trace comes out
+ * as from one thread, whatever the windows cut, and they end when reading does. Run under TSan
+ * too.
  */
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "base/text.h"
-#include "marey/import.h"
+#include "import/import.h"
 #include "support/expect.h"
+#include "support/hash_trace.h"
 
 #define N_RECORDS 40000
 
@@ -109,6 +110,32 @@ static void gzip_reads_as_plain_does(void **state)
     release_texts(&texts);
 }
 
+static uint64_t hash_of(struct marey_str bytes, const struct marey_reading *reading)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_trace *trace = NULL;
+    EXPECT_STATUS(marey__import_bytes(bytes, &alloc, reading, &trace, NULL), MAREY_OK);
+    const uint64_t hash = hash_trace(trace);
+    marey_trace_free(trace);
+    return hash;
+}
+
+static void any_number_of_threads_reads_the_same(void **state)
+{
+    (void)state;
+    struct texts texts;
+    const struct marey_reading alone = {.n_threads = 1};
+    make_texts(&texts, false);
+    const uint64_t want = hash_of(str_of(&texts.plain), &alone);
+    for (size_t n = 2; n < 9; n += n) {
+        const struct marey_reading shared = {.n_threads = n, .window_bytes = 3000};
+        EXPECT_U64(hash_of(str_of(&texts.plain), &shared), want);
+        EXPECT_U64(hash_of(str_of(&texts.gzip), &(struct marey_reading){.n_threads = n}),
+                   hash_of(str_of(&texts.gzip), &alone));
+    }
+    release_texts(&texts);
+}
+
 static void cut_gzip_gives_what_it_holds(void **state)
 {
     (void)state;
@@ -138,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gzip_reads_as_plain_does),
+        cmocka_unit_test(any_number_of_threads_reads_the_same),
         cmocka_unit_test(cut_gzip_gives_what_it_holds),
         cmocka_unit_test(a_refused_file_ends_the_thread),
     };

@@ -1,9 +1,10 @@
 /*
- * Law: how the text is cut into windows, which scanner reads it and whether records are
- * recognised or looked at one by one makes no difference to the trace.
+ * Law: how the text is cut into windows, how many threads share them, which scanner reads it and
+ * whether records are recognised or looked at one by one makes no difference to the trace.
  *
  * Random files mix layouts, phases, escapes and damage; a seed that is printed repeats one.
  */
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -215,6 +216,10 @@ static void every_way_reads_the_same(void **state)
                                             .no_templates = (way & 2) != 0};
             EXPECT_U64(outcome(w.text.ptr, w.text.len, &reading), want);
             reading.window_bytes = 16 + (size_t)below(&w, 300);
+            reading.n_threads = 1;
+            EXPECT_U64(outcome_of_file(path, &reading), want);
+            reading.window_bytes = 16 + (size_t)below(&w, 3000);
+            reading.n_threads = 2 + (size_t)below(&w, 3);
             EXPECT_U64(outcome_of_file(path, &reading), want);
         }
     }
@@ -241,11 +246,34 @@ static void real_traces_are_read_the_same_in_small_windows(void **state)
     }
 }
 
+static void real_traces_are_read_the_same_by_any_number_of_threads(void **state)
+{
+    static const size_t window_bytes[] = {700, 5000, 70000};
+    static const size_t n_threads[] = {1, 2, 3, 8};
+    glob_t found;
+    (void)state;
+    EXPECT_I64(glob(expect_data_path("*.json.gz"), 0, NULL, &found), 0);
+    EXPECT_I64(glob(expect_data_path("fixtures/*.json*"), GLOB_APPEND, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const struct marey_reading slow = {
+            .n_threads = 1, .portable_only = true, .no_templates = true};
+        const uint64_t want = outcome_of_file(found.gl_pathv[i], &slow);
+        for (size_t way = 0; way < 12; way++) {
+            const struct marey_reading reading = {.window_bytes = window_bytes[way % 3],
+                                                  .n_threads = n_threads[way / 3]};
+            EXPECT_U64(outcome_of_file(found.gl_pathv[i], &reading), want);
+        }
+    }
+    EXPECT_TRUE(found.gl_pathc > 20);
+    globfree(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_reads_the_same),
         cmocka_unit_test(real_traces_are_read_the_same_in_small_windows),
+        cmocka_unit_test(real_traces_are_read_the_same_by_any_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,297 @@
+/*
+ * team.c - a ring of windows between threads that fill them and the reader.
+ *
+ *     n_given_back <= n_taken <= n_fetched <= n_given_back + n_windows
+ *
+ * Counters and flags change under the lock. A window's bytes are touched by one side at a
+ * time, without it: by the thread that fetched it until it is ready, then by the reader.
+ */
+#define _GNU_SOURCE /* pthread_sigmask */
+#include "import/team.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum {
+    PAD_BYTES = 256,     /* zeros behind the text, which the scanner reads */
+    BYTES_A_RECORD = 64, /* room for so many records; the reader scans what is behind */
+    LEAST_RECORDS = 16,
+};
+
+/* One that works: a thread, or the reader while it waits. */
+struct member {
+    struct marey_team *team;
+    pthread_t thread;
+    struct marey_walk walk;
+    struct marey_learnt learnt; /* a copy, with guesses of its own */
+};
+
+struct marey_team {
+    struct marey_alloc alloc;
+    struct marey_team_plan plan;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct marey_window *window; /* [n_windows] */
+    size_t n_windows;
+    uint64_t n_fetched; /* or being fetched */
+    uint64_t n_taken;
+    uint64_t n_given_back;
+    bool is_inflating;
+    bool is_over; /* nothing is left to fetch */
+    bool is_stopping;
+    struct marey_learnt learnt;
+    struct member *member; /* [plan.n_threads]; the first is the reader */
+    size_t n_started;
+};
+
+static size_t records_of(const struct marey_team *team)
+{
+    return team->plan.window_bytes / BYTES_A_RECORD + LEAST_RECORDS;
+}
+
+static size_t block_bytes(const struct marey_team *team)
+{
+    return MAREY_WINDOW_ROOM + team->plan.window_bytes + PAD_BYTES;
+}
+
+/* ---- work ------------------------------------------------------------------------------- */
+
+static bool can_fetch(const struct marey_team *team)
+{
+    return !team->is_over && !team->is_inflating &&
+           team->n_fetched < team->n_given_back + team->n_windows;
+}
+
+static void fetch(const struct marey_team *team, struct marey_window *window, uint64_t number)
+{
+    const struct marey_team_plan *plan = &team->plan;
+    const size_t room = plan->window_bytes;
+
+    window->text = window->block + MAREY_WINDOW_ROOM;
+    window->len = 0;
+    window->status =
+        plan->gunzip != NULL
+            ? marey__gunzip_read(plan->gunzip, window->text, room, &window->len, &window->err)
+            : marey__place_read(plan->place, number * room, window->text, room, &window->len,
+                                &window->err);
+    window->is_last = window->status != MAREY_OK || window->len < room;
+    memset(window->text + window->len, 0, PAD_BYTES);
+}
+
+static void scan(struct member *member, struct marey_window *window)
+{
+    struct marey_walk *walk = &member->walk;
+
+    window->batch.n = 0;
+    if (window->status != MAREY_OK || member->learnt.n == 0)
+        return;
+    walk->text = window->text;
+    walk->end = window->text + window->len;
+    walk->learnt = &member->learnt;
+    member->team->plan.scanner->scan_ahead(walk, &window->batch);
+}
+
+static void copy_learnt(struct marey_learnt *to, const struct marey_learnt *from)
+{
+    memcpy(to, from, offsetof(struct marey_learnt, template));
+    memcpy(to->template, from->template, from->n * sizeof *from->template);
+}
+
+/* Makes the next window ready; called, and returns, under the lock. */
+static void make_window(struct marey_team *team, struct member *member)
+{
+    const uint64_t number = team->n_fetched++;
+    struct marey_window *window = &team->window[number % team->n_windows];
+
+    team->is_inflating = team->plan.gunzip != NULL;
+    (void)pthread_mutex_unlock(&team->lock);
+    fetch(team, window, number);
+
+    (void)pthread_mutex_lock(&team->lock);
+    team->is_inflating = false;
+    team->is_over = team->is_over || window->is_last;
+    if (member->learnt.version != team->learnt.version) {
+        copy_learnt(&member->learnt, &team->learnt);
+        member->walk.predicted = 0;
+    }
+    (void)pthread_cond_broadcast(&team->changed);
+    (void)pthread_mutex_unlock(&team->lock);
+    scan(member, window);
+
+    (void)pthread_mutex_lock(&team->lock);
+    window->is_ready = true;
+    (void)pthread_cond_broadcast(&team->changed);
+}
+
+static void *work(void *ctx)
+{
+    struct member *member = ctx;
+    struct marey_team *team = member->team;
+
+    (void)pthread_mutex_lock(&team->lock);
+    while (!team->is_stopping) {
+        if (can_fetch(team))
+            make_window(team, member);
+        else
+            (void)pthread_cond_wait(&team->changed, &team->lock);
+    }
+    (void)pthread_mutex_unlock(&team->lock);
+    return NULL;
+}
+
+/* ---- the reader's side -------------------------------------------------------------------- */
+
+enum marey_status marey__team_take(struct marey_team *team, struct marey_window **window,
+                                   struct marey_error *err)
+{
+    (void)pthread_mutex_lock(&team->lock);
+    struct marey_window *next = &team->window[team->n_taken++ % team->n_windows];
+    while (!next->is_ready) {
+        if (can_fetch(team))
+            make_window(team, &team->member[0]);
+        else
+            (void)pthread_cond_wait(&team->changed, &team->lock);
+    }
+    next->is_ready = false;
+    (void)pthread_mutex_unlock(&team->lock);
+
+    *window = next;
+    if (next->status != MAREY_OK && err != NULL)
+        *err = next->err;
+    return next->status;
+}
+
+void marey__team_give_back(struct marey_team *team)
+{
+    (void)pthread_mutex_lock(&team->lock);
+    team->n_given_back++;
+    (void)pthread_cond_broadcast(&team->changed);
+    (void)pthread_mutex_unlock(&team->lock);
+}
+
+void marey__team_teach(struct marey_team *team, const struct marey_learnt *learnt)
+{
+    (void)pthread_mutex_lock(&team->lock);
+    if (team->learnt.version != learnt->version)
+        copy_learnt(&team->learnt, learnt);
+    (void)pthread_mutex_unlock(&team->lock);
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static bool window_init(const struct marey_team *team, struct marey_window *window)
+{
+    const size_t capacity = records_of(team);
+    struct marey_batch *batch = &window->batch;
+
+    batch->capacity = capacity;
+    window->block = marey__alloc(&team->alloc, block_bytes(team), 1);
+    batch->match = marey__alloc(&team->alloc, capacity, sizeof *batch->match);
+    batch->launch = marey__alloc(&team->alloc, capacity, sizeof *batch->launch);
+    if (window->block == NULL || batch->match == NULL || batch->launch == NULL)
+        return false;
+    memset(window->block, 0, MAREY_WINDOW_ROOM);
+    return true;
+}
+
+static void window_release(const struct marey_team *team, struct marey_window *window)
+{
+    const size_t capacity = records_of(team);
+
+    marey__dealloc(&team->alloc, window->batch.launch, capacity, sizeof *window->batch.launch);
+    marey__dealloc(&team->alloc, window->batch.match, capacity, sizeof *window->batch.match);
+    marey__dealloc(&team->alloc, window->block, block_bytes(team), 1);
+}
+
+static bool make_room(struct marey_team *team)
+{
+    team->window = marey__alloc_zero(&team->alloc, team->n_windows, sizeof *team->window);
+    team->member = marey__alloc_zero(&team->alloc, team->plan.n_threads, sizeof *team->member);
+    if (team->window == NULL || team->member == NULL)
+        return false;
+    for (size_t i = 0; i < team->n_windows; i++)
+        if (!window_init(team, &team->window[i]))
+            return false;
+    return true;
+}
+
+/* Signals are for the threads of the program. */
+static void start_threads(struct marey_team *team)
+{
+    sigset_t all;
+    sigset_t before;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (size_t i = 0; i < team->plan.n_threads; i++) {
+        struct member *member = &team->member[i];
+        member->team = team;
+        if (i > 0 && pthread_create(&member->thread, NULL, work, member) != 0)
+            break;
+        team->n_started = i;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void release(struct marey_team *team)
+{
+    const struct marey_alloc alloc = team->alloc;
+
+    for (size_t i = 0; i < team->n_windows && team->window != NULL; i++)
+        window_release(team, &team->window[i]);
+    marey__dealloc(&alloc, team->member, team->plan.n_threads, sizeof *team->member);
+    marey__dealloc(&alloc, team->window, team->n_windows, sizeof *team->window);
+    marey__dealloc(&alloc, team, 1, sizeof *team);
+}
+
+static bool make_lock(struct marey_team *team)
+{
+    if (pthread_mutex_init(&team->lock, NULL) != 0)
+        return false;
+    if (pthread_cond_init(&team->changed, NULL) == 0)
+        return true;
+    (void)pthread_mutex_destroy(&team->lock);
+    return false;
+}
+
+bool marey__team_new(const struct marey_alloc *alloc, const struct marey_team_plan *plan,
+                     struct marey_team **team)
+{
+    struct marey_team *made = marey__alloc_zero(alloc, 1, sizeof *made);
+
+    *team = NULL;
+    if (made == NULL)
+        return false;
+    made->alloc = *alloc;
+    made->plan = *plan;
+    made->n_windows = 2 * plan->n_threads + 2;
+    const bool has_room = make_room(made);
+    if (!has_room || !make_lock(made)) {
+        release(made);
+        return has_room;
+    }
+    start_threads(made);
+    if (made->n_started > 0)
+        *team = made;
+    else
+        marey__team_free(made);
+    return true;
+}
+
+void marey__team_free(struct marey_team *team)
+{
+    if (team == NULL)
+        return;
+    (void)pthread_mutex_lock(&team->lock);
+    team->is_stopping = true;
+    (void)pthread_cond_broadcast(&team->changed);
+    (void)pthread_mutex_unlock(&team->lock);
+    for (size_t i = 1; i <= team->n_started; i++)
+        (void)pthread_join(team->member[i].thread, NULL);
+    (void)pthread_cond_destroy(&team->changed);
+    (void)pthread_mutex_destroy(&team->lock);
+    release(team);
+}

@@ -1,0 +1,63 @@
+/*
+ * team.h - threads that fetch the windows of a text and scan them ahead of the reader.
+ *
+ *     fetch   pread, or inflating, which one thread does at a time
+ *     scan    matching records against what the reader has learnt (marey_scanner.scan_ahead)
+ *     take    the reader gets windows in the order of the text
+ *
+ * The reader adds records in their order, with the ids and the ledger that it would have
+ * reached alone: what a thread found only spares it the scanning. A reader that has to wait
+ * does a share of the work itself.
+ */
+#ifndef MAREY_SRC_IMPORT_TEAM_H
+#define MAREY_SRC_IMPORT_TEAM_H
+
+#include "import/gunzip.h"
+#include "import/walk.h"
+
+/* Bytes before the text of a window that are the reader's: what the window before left. */
+#define MAREY_WINDOW_ROOM ((size_t)1 << 16)
+
+struct marey_window {
+    char *text; /* followed by zeros */
+    size_t len;
+    bool is_last;
+    struct marey_batch batch;
+    /* ---- the team's own */
+    char *block;
+    bool is_ready;
+    enum marey_status status; /* of the fetch */
+    struct marey_error err;
+};
+
+struct marey_team;
+
+struct marey_team_plan {
+    const struct marey_place *place;
+    struct marey_gunzip *gunzip; /* NULL for a plain place */
+    const struct marey_scanner *scanner;
+    size_t window_bytes;
+    size_t n_threads; /* with the reader, 2 or more */
+};
+
+/* Starts the threads. *team is NULL where none can be had: the caller then reads alone.
+ * \owns borrows place and gunzip until marey__team_free; they are the team's alone
+ * \fails false without memory
+ * \threads all other functions are for the reader */
+bool marey__team_new(const struct marey_alloc *alloc, const struct marey_team_plan *plan,
+                     struct marey_team **team);
+
+/* Ends the threads, wherever they are. */
+void marey__team_free(struct marey_team *team);
+
+/* The next window of the text; none is behind the last.
+ * \owns the reader's until marey__team_give_back, in the same order; at most two at a time
+ * \fails as place and gunzip do */
+enum marey_status marey__team_take(struct marey_team *team, struct marey_window **window,
+                                   struct marey_error *err);
+void marey__team_give_back(struct marey_team *team);
+
+/* Tells the threads what the reader has learnt since. */
+void marey__team_teach(struct marey_team *team, const struct marey_learnt *learnt);
+
+#endif
