@@ -120,6 +120,8 @@ static void add_trace(struct text *text, const struct diagnosis *diagnosis)
     add_files(text, diagnosis->input->trace);
     text_add(text, "      \"loads\": true,\n      \"exit\": %d,\n",
              diagnosis_is_clean(diagnosis) ? CLI_DONE : CLI_UNMET);
+    text_add(text, "      \"checked\": \"%s\",\n",
+             ledger->checked == MAREY_CHECK_ALL ? "all" : "fields");
     text_add(text, "      \"read\": %" PRIu64 ",\n      \"used\": %" PRIu64 ",\n", ledger->n_read,
              ledger->n_used);
     text_add(text, "      \"slices\": %zu,\n", diagnosis->n_slices);

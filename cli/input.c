@@ -194,10 +194,11 @@ static bool set_apart(struct input_examined *examined)
 
 static enum marey_status load_kept(struct input_examined *examined, struct marey_error *err)
 {
+    const struct marey_import_options options = {.size = sizeof options, .check = MAREY_CHECK_ALL};
     const struct input_paths *paths = examined->paths;
 
-    return marey_import_files(paths->items + paths->first_kept, paths->n - paths->first_kept, NULL,
-                              &examined->trace, err);
+    return marey_import_files(paths->items + paths->first_kept, paths->n - paths->first_kept,
+                              &options, &examined->trace, err);
 }
 
 static bool examine(size_t n_operands, char **operands, struct input_examined *examined)

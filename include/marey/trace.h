@@ -405,11 +405,18 @@ struct marey_ledger_row {
     uint64_t example_offset[MAREY_LEDGER_EXAMPLES];
 };
 
+/* What of a file's text was looked at. */
+enum marey_check {
+    MAREY_CHECK_FIELDS = 0, /* frame, records, the members that are used; the rest is passed over */
+    MAREY_CHECK_ALL = 1     /* every byte of every record, args included */
+};
+
 /* The account of a trace: rows with a count above 0, in a fixed order.
  * \shape rows[n] */
 struct marey_ledger {
     uint64_t n_read; /* records of all sources */
     uint64_t n_used;
+    enum marey_check checked; /* a recorded trace has no text: ALL */
     size_t n_rows;
     const struct marey_ledger_row *rows;
 };

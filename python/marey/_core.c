@@ -180,14 +180,24 @@ static PyObject *module_ledger_reasons(PyObject *module, PyObject *unused)
 
 /* ---- loading ------------------------------------------------------------------------- */
 
-static PyObject *load_paths(const struct core_state *state, const char *const *paths, size_t n)
+static struct marey_import_options import_options(int checks_all)
 {
+    return (struct marey_import_options){
+        .size = sizeof(struct marey_import_options),
+        .check = checks_all ? MAREY_CHECK_ALL : MAREY_CHECK_FIELDS,
+    };
+}
+
+static PyObject *load_paths(const struct core_state *state, const char *const *paths, size_t n,
+                            int checks_all)
+{
+    const struct marey_import_options options = import_options(checks_all);
     struct marey_error err = {0};
     struct marey_trace *trace = NULL;
     enum marey_status status;
 
     Py_BEGIN_ALLOW_THREADS
-        status = marey_import_files(paths, n, NULL, &trace, &err);
+        status = marey_import_files(paths, n, &options, &trace, &err);
     Py_END_ALLOW_THREADS
 
     if (status != MAREY_OK)
@@ -195,11 +205,12 @@ static PyObject *load_paths(const struct core_state *state, const char *const *p
     return core_trace_wrap(state, trace);
 }
 
-/* import_paths(paths): a list of what os.fsencode gives. */
+/* import_paths(paths, checks_all): a tuple of what os.fsencode gives. */
 static PyObject *module_import_paths(PyObject *module, PyObject *args)
 {
     PyObject *list = NULL;
-    if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &list))
+    int checks_all = 0;
+    if (!PyArg_ParseTuple(args, "O!|p", &PyTuple_Type, &list, &checks_all))
         return NULL;
 
     const size_t n = (size_t)PyTuple_GET_SIZE(list);
@@ -214,7 +225,7 @@ static PyObject *module_import_paths(PyObject *module, PyObject *args)
             goto done;
         paths[i] = path;
     }
-    result = load_paths(PyModule_GetState(module), paths, n);
+    result = load_paths(PyModule_GetState(module), paths, n, checks_all);
 
 done:
     PyMem_Free(paths);
@@ -228,13 +239,15 @@ static PyObject *module_import_bytes(PyObject *module, PyObject *args)
     struct marey_trace *trace = NULL;
     enum marey_status status;
     Py_buffer bytes;
+    int checks_all = 0;
 
-    if (!PyArg_ParseTuple(args, "y*", &bytes))
+    if (!PyArg_ParseTuple(args, "y*|p", &bytes, &checks_all))
         return NULL;
+    const struct marey_import_options options = import_options(checks_all);
 
     Py_BEGIN_ALLOW_THREADS
         const struct marey_str text = {bytes.buf, (size_t)bytes.len};
-        status = marey_import_bytes(text, NULL, &trace, &err);
+        status = marey_import_bytes(text, &options, &trace, &err);
     Py_END_ALLOW_THREADS
 
     PyBuffer_Release(&bytes);

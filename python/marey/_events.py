@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from marey._json import parse_json
 from marey._torch_records import Interval
 
 if TYPE_CHECKING:
@@ -26,11 +26,6 @@ FLAG_UNKNOWN_DUR = 8
 
 DEVICE_KINDS = frozenset({"kernel", "memcpy", "memset"})
 TRACK_KINDS = ("thread", "stream", "stream_note", "stream_sync")
-
-
-def parse_json(text: str | bytes) -> Any:
-    """The value of JSON text; NaN and infinities, which JSON does not have, are None."""
-    return json.loads(text, strict=False, parse_constant=lambda _: None)
 
 
 def us_of(ns: int | None) -> float | None:

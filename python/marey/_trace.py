@@ -27,8 +27,8 @@ from marey._events import (
     Track,
     TrackRecord,
     args_at,
-    parse_json,
 )
+from marey._json import parse_json
 from marey._torch import TorchView
 
 if TYPE_CHECKING:
@@ -39,27 +39,37 @@ __all__ = ["NONE", "UNKNOWN", "Ledger", "LedgerRow", "Source", "Trace", "load"]
 Path: TypeAlias = "str | os.PathLike[str]"
 
 LEDGER_MAPS = ("quarantined", "repaired", "findings", "info")
+CHECKS = ("fields", "all")
 
 
 # ---- loading ---------------------------------------------------------------------------
 
 
-def load(source: Path | Buffer | IO[bytes] | IO[str] | Iterable[Path]) -> Trace:
+def load(
+    source: Path | Buffer | IO[bytes] | IO[str] | Iterable[Path],
+    *,
+    check: Literal["fields", "all"] = "fields",
+) -> Trace:
     """Read a trace.
 
     source: a file (.json or .json.gz), a folder (its trace files, one for each rank; what is
     no trace is passed over with a warning), a list of files, bytes in memory, or an object with ``read()``.
+    check: "fields" looks at what is used; "all" at every byte of every record, so that the
+    ledger also tells what is no JSON inside of args.
 
     Raises FormatError for what is no trace, OSError for what cannot be read.
     """
+    if check not in CHECKS:
+        raise ValueError(f"no check '{check}': fields or all")
+    checks_all = check == "all"
     if isinstance(source, (str, os.PathLike)):
-        return _load_paths([source])
+        return _load_paths([source], checks_all)
     if _is_buffer(source):
-        return Trace(_core.import_bytes(cast("Buffer", source)))
+        return Trace(_core.import_bytes(cast("Buffer", source), checks_all))
     if hasattr(source, "read"):
-        return Trace(_core.import_bytes(_read_all(source)))
+        return Trace(_core.import_bytes(_read_all(source), checks_all))
     if isinstance(source, Iterable):
-        return _load_paths(source)
+        return _load_paths(source, checks_all)
     raise TypeError(
         f"cannot load a {type(source).__name__}: give a path, a list of paths, bytes or a file"
     )
@@ -78,7 +88,7 @@ def _read_all(file: Any) -> bytes:
     return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
 
 
-def _load_paths(paths: Iterable[Path]) -> Trace:
+def _load_paths(paths: Iterable[Path], checks_all: bool) -> Trace:
     files: list[bytes] = []
     found: set[bytes] = set()
     for path in paths:
@@ -89,12 +99,12 @@ def _load_paths(paths: Iterable[Path]) -> Trace:
     if not files:
         raise ValueError("cannot load an empty list of paths")
     try:
-        return Trace(_core.import_paths(tuple(files)))
+        return Trace(_core.import_paths(tuple(files), checks_all))
     except _core.FormatError as error:
         left = _without_no_traces(files, found) if found and _is_no_trace(error) else []
         if not left or left == files:
             raise
-    return Trace(_core.import_paths(tuple(left)))
+    return Trace(_core.import_paths(tuple(left), checks_all))
 
 
 def _is_no_trace(error: _core.FormatError) -> bool:
@@ -210,9 +220,11 @@ class Ledger(Mapping[str, dict[str, int]]):
     "findings" (wrong, and used as it is) and "info" (normal, and counted).
     """
 
-    def __init__(self, n_read: int, n_used: int, rows: list[LedgerRow]) -> None:
+    def __init__(self, n_read: int, n_used: int, checked: str, rows: list[LedgerRow]) -> None:
         self.n_read = n_read
         self.n_used = n_used
+        self.checked = checked
+        """What was looked at: "fields" or "all", as `load` was asked to; a recording is "all"."""
         self.rows = rows
         self._counts: dict[str, dict[str, int]] = {name: {} for name in LEDGER_MAPS}
         for row in rows:
@@ -331,10 +343,11 @@ class Trace:
     @cached_property
     def ledger(self) -> Ledger:
         """What was read, used, set aside, repaired and found."""
-        n_read, n_used, rows = self._core.ledger()
+        n_read, n_used, checked, rows = self._core.ledger()
         return Ledger(
             n_read,
             n_used,
+            CHECKS[checked],
             [
                 LedgerRow(LEDGER_MAPS[place], *row) for place, *row in rows
             ],

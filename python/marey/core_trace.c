@@ -373,8 +373,8 @@ static PyObject *trace_ledger(PyObject *self, PyObject *unused)
         else
             PyList_SET_ITEM(rows, (Py_ssize_t)i, row);
     }
-    return Py_BuildValue("(KKN)", (unsigned long long)ledger.n_read,
-                         (unsigned long long)ledger.n_used, rows);
+    return Py_BuildValue("(KKiN)", (unsigned long long)ledger.n_read,
+                         (unsigned long long)ledger.n_used, (int)ledger.checked, rows);
 }
 
 static PyObject *trace_check_laws(PyObject *self, PyObject *unused)

@@ -100,6 +100,12 @@ static enum marey_status skip_to_token(struct document *doc, struct marey_error 
     }
 }
 
+static void note(struct document *doc, enum marey_reason reason, const char *at)
+{
+    marey__account_note(doc->kineto->account, reason,
+                        MAREY_OFFSET(doc->kineto->source_idx, byte_of(doc, at)));
+}
+
 /* ---- members ---------------------------------------------------------------------------- */
 
 /* A number, or one in quotes. */
@@ -178,6 +184,9 @@ static enum marey_status take_member(struct document *doc, struct marey_str key,
         json.len += 2;
     }
     marey__builder_add_meta(doc->builder, key, json);
+    size_t wrong = 0;
+    if (doc->walk.checker != NULL && marey__json_check(json, &wrong) != NULL)
+        note(doc, MAREY_REASON_BAD_METADATA, value->text.ptr);
     if (marey__str_is_c(key, "distributedInfo") && value->type == MAREY_VALUE_OBJECT)
         take_distributed(doc, json);
     if (marey__str_is_c(key, "marey") && value->type == MAREY_VALUE_OBJECT)
@@ -192,12 +201,6 @@ static enum marey_status take_member(struct document *doc, struct marey_str key,
 }
 
 /* ---- damage ------------------------------------------------------------------------------- */
-
-static void note(struct document *doc, enum marey_reason reason, const char *at)
-{
-    marey__account_note(doc->kineto->account, reason,
-                        MAREY_OFFSET(doc->kineto->source_idx, byte_of(doc, at)));
-}
 
 static void note_broken(struct document *doc, enum marey_reason reason)
 {
@@ -293,6 +296,12 @@ static enum marey_status pass_damage(struct document *doc, struct marey_error *e
     return mend(doc, err);
 }
 
+static bool has_failed(const struct document *doc)
+{
+    return doc->kineto->names.failed || marey__builder_failed(doc->builder) ||
+           (doc->walk.checker != NULL && doc->walk.checker->failed);
+}
+
 /* Reads all windows of a list of records; doc->at stands behind its '['. */
 static enum marey_status read_list(struct document *doc, struct marey_error *err)
 {
@@ -310,7 +319,7 @@ static enum marey_status read_list(struct document *doc, struct marey_error *err
         const enum marey_walk_stop stop = doc->scanner->walk(walk);
 
         doc->at = walk->at;
-        if (doc->kineto->names.failed || marey__builder_failed(doc->builder))
+        if (has_failed(doc))
             return marey__fail_nomem(err);
         switch (stop) {
         case MAREY_WALK_END:
@@ -630,8 +639,12 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
     doc.walk.learnt = marey__alloc_zero(alloc, 1, sizeof *doc.walk.learnt);
     if (doc.walk.learnt != NULL)
         doc.walk.learnt->gap_mask = UINT32_MAX;
-    const enum marey_status status =
-        doc.walk.learnt == NULL ? marey__fail_nomem(err) : read_all(&doc, err);
+    if (reading->checks_all)
+        doc.walk.checker = marey__checker_new(alloc, kineto->account);
+    const bool has_all =
+        doc.walk.learnt != NULL && (doc.walk.checker != NULL || !reading->checks_all);
+    const enum marey_status status = has_all ? read_all(&doc, err) : marey__fail_nomem(err);
+    marey__checker_free(doc.walk.checker);
     marey__feed_close(&doc.feed);
     marey__dealloc(alloc, doc.walk.learnt, 1, sizeof *doc.walk.learnt);
     return status;

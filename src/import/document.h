@@ -14,6 +14,7 @@ struct marey_reading {
     size_t n_threads;    /* 0: as many as there are cores, for a file that is worth it */
     bool portable_only;  /* not the scanner for this machine */
     bool no_templates;   /* every record the generic way */
+    bool checks_all;     /* also what no member that is used says */
 };
 
 /* Reads a place as the source that the builder has just begun.

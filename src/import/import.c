@@ -34,6 +34,8 @@ static enum marey_status load_begin(struct load *load, const struct marey_alloc 
     load->alloc = *alloc;
     marey__hashmap_init(&load->opened, alloc);
     load->builder = marey__builder_new(alloc);
+    if (load->builder != NULL && reading->checks_all)
+        marey__builder_set_checked(load->builder, MAREY_CHECK_ALL);
     load->places = marey__places_new(alloc, n, reading);
     if (load->builder == NULL || load->places == NULL ||
         !marey__kineto_init(&load->kineto, alloc, load->builder))
@@ -159,11 +161,15 @@ static struct marey_alloc alloc_of(const struct marey_import_options *options)
 
 static struct marey_reading reading_of(const struct marey_import_options *options)
 {
-    const size_t least =
+    const size_t up_to_threads =
         offsetof(struct marey_import_options, n_threads) + sizeof options->n_threads;
-    const bool has_threads = options != NULL && options->size >= least;
+    const size_t up_to_check = offsetof(struct marey_import_options, check) + sizeof options->check;
+    const size_t size = options != NULL ? options->size : 0;
 
-    return (struct marey_reading){.n_threads = has_threads ? options->n_threads : 0};
+    return (struct marey_reading){
+        .n_threads = size >= up_to_threads ? options->n_threads : 0,
+        .checks_all = size >= up_to_check && options->check == MAREY_CHECK_ALL,
+    };
 }
 
 enum marey_status marey_import_file(const char *path, const struct marey_import_options *options,

@@ -274,6 +274,7 @@ static void quarantine(struct marey_kineto *kineto, const struct incoming *in,
     struct marey_new_slice slice = slice_of(in);
 
     in->to->is_clean = false;
+    in->to->is_set_aside = true;
     slice.dur_ns = dur_ns;
     marey__builder_quarantine(kineto->builder, reason, &slice);
 }
@@ -474,14 +475,17 @@ static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
         (value[MAREY_FIELD_DUR].type == MAREY_VALUE_STRING &&
          is_number_text(value[MAREY_FIELD_DUR].text)))
         note(kineto, in, MAREY_REASON_NUMBER_AS_TEXT);
+    bool is_bad = false;
     for (int i = MAREY_FIELD_TS; i <= MAREY_FIELD_DUR; i++) {
         int64_t ns = 0;
         if (value[i].type != MAREY_VALUE_NUMBER || is_number_text(value[i].text))
             continue;
         if (marey__kineto_time(&value[i], &ns) == MAREY_TIME_NONE)
             return i == MAREY_FIELD_TS ? "a ts that is no number" : "a dur that is no number";
-        note(kineto, in, MAREY_REASON_BAD_NUMBER);
+        is_bad = true;
     }
+    if (is_bad)
+        note(kineto, in, MAREY_REASON_BAD_NUMBER);
     if (damage != 0)
         note_damage(kineto, in, damage);
     return NULL;

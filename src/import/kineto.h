@@ -24,7 +24,8 @@ struct marey_resolved {
     uint32_t thread_id;
     uint32_t track_idx;
     uint8_t scope;
-    bool is_clean; /* added as it stands: nothing noted, nothing set aside */
+    bool is_clean;     /* added as it stands: nothing noted, nothing set aside */
+    bool is_set_aside; /* by what itself says */
 };
 
 #define MAREY_N_CACHED_TRACKS 64

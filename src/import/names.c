@@ -32,10 +32,10 @@ void marey__names_release(struct marey_names *names)
 
 /* ---- decoding ------------------------------------------------------------------- */
 
-/* Length of the well-formed UTF-8 sequence at `at`, 0 if there is none; *bad is the
- * length of the maximal part that U+FFFD stands for then (Unicode 3.9, table 3-7). */
-static size_t utf8_length(const unsigned char *at, const unsigned char *end, size_t *bad)
+size_t marey__names_utf8(struct marey_str text, size_t *bad)
 {
+    const unsigned char *at = (const unsigned char *)text.ptr;
+    const unsigned char *end = at + text.len;
     const unsigned char first = *at;
     unsigned char low = 0x80;
     unsigned char high = 0xbf;
@@ -80,7 +80,8 @@ static bool repair_utf8(struct marey_str text, struct marey_textbuf *out)
 
     while (at < end) {
         size_t bad = 0;
-        const size_t len = utf8_length(at, end, &bad);
+        const size_t len =
+            marey__names_utf8((struct marey_str){(const char *)at, (size_t)(end - at)}, &bad);
         if (len > 0) {
             marey__text_add(out, (const char *)at, len);
         } else {
@@ -118,34 +119,39 @@ static bool is_low_surrogate(int32_t code)
     return code >= 0xdc00 && code <= 0xdfff;
 }
 
-/* Escapes that JSON does not have, and surrogates that stand alone. */
+size_t marey__names_escape(struct marey_str text, uint32_t *damage)
+{
+    const char *at = text.ptr + 1;
+    const char *end = text.ptr + text.len;
+    const char kind = at < end ? *at++ : '\0';
+
+    if (kind != 'u') {
+        if (kind == '\0' || strchr("\"\\/bfnrt", kind) == NULL)
+            *damage |= MAREY_NAME_BAD_ESCAPE;
+        return (size_t)(at - text.ptr);
+    }
+    const int32_t code = hex4(at, end);
+    if (code < 0) {
+        *damage |= MAREY_NAME_BAD_ESCAPE;
+        return (size_t)(at - text.ptr);
+    }
+    at += 4;
+    if (code >= 0xd800 && code <= 0xdbff && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
+        is_low_surrogate(hex4(at + 2, end)))
+        at += 6;
+    else if (code >= 0xd800 && code <= 0xdfff)
+        *damage |= MAREY_NAME_BAD_UTF8;
+    return (size_t)(at - text.ptr);
+}
+
 static uint32_t check_escapes(struct marey_str raw)
 {
-    const char *at = raw.ptr;
-    const char *end = raw.ptr + raw.len;
     uint32_t damage = 0;
 
-    while (at < end) {
-        if (*at++ != '\\')
-            continue;
-        const char kind = at < end ? *at++ : '\0';
-        if (kind != 'u') {
-            if (kind == '\0' || strchr("\"\\/bfnrt", kind) == NULL)
-                damage |= MAREY_NAME_BAD_ESCAPE;
-            continue;
-        }
-        const int32_t code = hex4(at, end);
-        if (code < 0) {
-            damage |= MAREY_NAME_BAD_ESCAPE;
-            continue;
-        }
-        at += 4;
-        if (code >= 0xd800 && code <= 0xdbff && end - at >= 6 && at[0] == '\\' && at[1] == 'u' &&
-            is_low_surrogate(hex4(at + 2, end)))
-            at += 6;
-        else if (code >= 0xd800 && code <= 0xdfff)
-            damage |= MAREY_NAME_BAD_UTF8;
-    }
+    for (size_t i = 0; i < raw.len;)
+        i += raw.ptr[i] == '\\'
+                 ? marey__names_escape((struct marey_str){raw.ptr + i, raw.len - i}, &damage)
+                 : 1;
     return damage;
 }
 

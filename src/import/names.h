@@ -55,6 +55,14 @@ const struct marey_name *marey__names_get(struct marey_names *names, struct mare
 const struct marey_name *marey__names_add(struct marey_names *names, struct marey_str raw,
                                           bool has_escape, uint64_t hash);
 
+/* Length of the well-formed UTF-8 sequence that text begins with, 0 if there is none; *bad is the
+ * length of the maximal part that U+FFFD stands for then (Unicode 3.9, table 3-7). */
+size_t marey__names_utf8(struct marey_str text, size_t *bad);
+
+/* Length of the escape that text begins with. Adds to *damage (enum marey_name_damage) if JSON
+ * does not have it, or if it is half of a surrogate pair. */
+size_t marey__names_escape(struct marey_str text, uint32_t *damage);
+
 static inline uint64_t marey_name_word(const char *at)
 {
     uint64_t word;

@@ -104,6 +104,18 @@ static inline uint32_t quote_or_escape32(const char *at)
                         _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\'))));
 }
 
+/* Bits of the next 32 bytes that are a quote, a back-slash, a control character or no ASCII. */
+static inline uint32_t special32(const char *at)
+{
+    const __m256i bytes = load32(at);
+    const __m256i is_text_end = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"')),
+                                                _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\')));
+
+    /* With their sign, bytes that are no ASCII are below the blank too. */
+    return (uint32_t)_mm256_movemask_epi8(
+        _mm256_or_si256(is_text_end, _mm256_cmpgt_epi8(_mm256_set1_epi8(' '), bytes)));
+}
+
 /* True if 64 bytes agree in all positions that `mask` selects. */
 static inline bool equal64(const char *a, const char *b, uint64_t mask)
 {

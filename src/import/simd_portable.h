@@ -119,6 +119,19 @@ static inline uint32_t quote_or_escape32(const char *at)
     return (uint32_t)bits;
 }
 
+static inline uint32_t special32(const char *at)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        const uint64_t word = load8(at + (size_t)8 * i);
+        const uint64_t no_plain = (~bytes_from(word, ' ') | word) & EACH_TOP;
+        bits |= gather_top_bits(bytes_equal_to(word, '"') | bytes_equal_to(word, '\\') | no_plain)
+                << (8 * i);
+    }
+    return (uint32_t)bits;
+}
+
 static inline uint64_t mask_of_bytes(unsigned bits)
 {
     const uint64_t spread = (EACH_BYTE * bits) & UINT64_C(0x8040201008040201);

@@ -22,6 +22,7 @@
 #ifndef MAREY_SRC_IMPORT_WALK_H
 #define MAREY_SRC_IMPORT_WALK_H
 
+#include "import/check.h"
 #include "import/kineto.h"
 
 /* What stands between two pieces of glue. */
@@ -118,6 +119,7 @@ struct marey_walk {
     const char *fail;
     const char *broken;
     struct marey_kineto *kineto;
+    struct marey_checker *checker; /* NULL: args are passed over */
 
     const struct marey_batch *batch; /* NULL: nobody was ahead */
     const char *batch_text;          /* where its places count from */
@@ -146,6 +148,9 @@ struct marey_scanner {
     /* The args of the record that begins with '{' at `at`. NULL and *fail if it does not
      * end before `end` or is broken. */
     const char *(*args)(const char *at, const char *end, struct marey_str *args, const char **fail);
+
+    /* Looks at all of the record from its brace `at` to `end`: checker->found is what is wrong. */
+    void (*check)(struct marey_checker *checker, const char *at, const char *end);
 };
 
 /* The fastest scanner of this machine, or the portable one. */

@@ -6,6 +6,8 @@
 
 #include "import/scan_body.h"
 
+#include "import/check_body.h"
+
 #include "import/walk.h"
 
 #define SCANNER marey__scanner_avx2

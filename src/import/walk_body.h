@@ -124,6 +124,20 @@ static inline bool add_matched(struct marey_walk *walk, const struct found *foun
     return true;
 }
 
+/* ---- the check -----------------------------------------------------------------------------
+ */
+
+/* What is wrong inside a record that was set aside changes nothing that is used. */
+static void check_walked(struct marey_walk *walk, const char *at, const char *end, bool is_learned)
+{
+    check_record(walk->checker, at, end);
+    if (walk->checker->found == 0 || (!is_learned && walk->kineto->last.is_set_aside))
+        return;
+    if (is_learned)
+        marey__checker_begin(walk->checker); /* such a record had nothing to be noted */
+    marey__checker_end(walk->checker, walk->text_offset + (uint64_t)(at - walk->text));
+}
+
 /* ---- generic --------------------------------------------------------------------------- */
 
 static void widen_correlation(const struct marey_value *wide, struct marey_launch_args *launch)
@@ -161,6 +175,8 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
             return stop_at(scan, args_end);
         widen_correlation(&wide, &launch);
     }
+    if (walk->checker != NULL)
+        marey__checker_begin(walk->checker);
     const char *broken = marey__kineto_add(kineto, &fields, has_launch ? &launch : NULL);
     if (broken != NULL) {
         walk->broken = broken;
@@ -168,6 +184,8 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
     }
     if (learns && walk->uses_templates && wide.type == MAREY_VALUE_NONE)
         marey__template_learn(walk, &fields, has_launch ? &launch : NULL, at, end);
+    if (walk->checker != NULL)
+        check_walked(walk, at, end, false);
     return end;
 }
 
@@ -193,7 +211,11 @@ static inline const char *walk_record(struct marey_walk *walk, struct scan *scan
 
     if (end == NULL)
         return walk_generic(walk, scan, at, true);
-    return add_matched(walk, &found) ? end : walk_generic(walk, scan, at, false);
+    if (!add_matched(walk, &found))
+        return walk_generic(walk, scan, at, false);
+    if (walk->checker != NULL)
+        check_walked(walk, at, end, true);
+    return end;
 }
 
 /* A record of the batch. A template that came later, or none: what was found is void. */
@@ -209,8 +231,11 @@ static inline const char *walk_matched(struct marey_walk *walk, struct scan *sca
     const bool has_launch = walk->learnt->template[i].reads_launch;
     const struct found found = {match, has_launch ? &batch->launch[match->id] : NULL,
                                 walk->batch_text, walk->text_offset + (uint64_t)(at - walk->text)};
-    return add_matched(walk, &found) ? walk->batch_text + match->end
-                                     : walk_generic(walk, scan, at, false);
+    if (!add_matched(walk, &found))
+        return walk_generic(walk, scan, at, false);
+    if (walk->checker != NULL)
+        check_walked(walk, at, walk->batch_text + match->end, true);
+    return walk->batch_text + match->end;
 }
 
 /* True if somebody has scanned the record at `at` and those behind it. */
@@ -302,6 +327,7 @@ const struct marey_scanner SCANNER = {
     .scan_ahead = scan_ahead,
     .value = value_at,
     .args = args_at,
+    .check = check_record,
 };
 
 #endif

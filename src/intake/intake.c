@@ -376,6 +376,7 @@ enum marey_status marey_session_trace(struct marey_session *session,
         status = marey__fail_nomem(err);
         goto done;
     }
+    marey__builder_set_checked(in.builder, MAREY_CHECK_ALL); /* there is no text to be wrong */
     const struct marey_args_provider provider = marey__recorded_provider(in.args);
     in.args = NULL;
     status = marey__builder_finish(in.builder, provider, trace, err);

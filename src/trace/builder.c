@@ -69,6 +69,11 @@ struct marey_account *marey__builder_account(struct marey_builder *builder)
     return &builder->trace->account;
 }
 
+void marey__builder_set_checked(struct marey_builder *builder, enum marey_check checked)
+{
+    builder->trace->checked = checked;
+}
+
 uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *path)
 {
     struct marey_trace *trace = builder->trace;

@@ -51,6 +51,9 @@ bool marey__builder_failed(const struct marey_builder *builder);
 struct marey_intern *marey__builder_strings(struct marey_builder *builder);
 struct marey_account *marey__builder_account(struct marey_builder *builder);
 
+/* What of the text is looked at; MAREY_CHECK_FIELDS unless told. */
+void marey__builder_set_checked(struct marey_builder *builder, enum marey_check checked);
+
 /* Begins the next source: all records that follow are of it. Its index, MAREY_NONE
  * without memory or past 65,535 sources. */
 uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *path);

@@ -76,7 +76,8 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_REPAIRED,
             .reason = "bad_escape",
-            .meaning = "names with an escape that JSON does not have: their back-slashes are kept",
+            .meaning = "records with an escape that JSON does not have: the back-slashes of that "
+                       "text are kept",
             .effect = "nothing, but for a name that may not be the one meant",
             .remedy = "give ranges names without back-slashes, or record with another version of "
                       "the writer",
@@ -92,8 +93,8 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_REPAIRED,
             .reason = "non_finite",
-            .meaning = "durations that are NaN or infinite: not known",
-            .effect = "a duration is unknown: its call is counted, and has no time; elsewhere "
+            .meaning = "records with a value that is NaN or infinite: not known",
+            .effect = "a duration is unknown: its call is counted and has no time; elsewhere "
                       "nothing",
             .remedy = "other programs may refuse the file: 'marey convert' writes one that all "
                       "can read",
@@ -102,9 +103,9 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_REPAIRED,
             .reason = "bad_number",
-            .meaning = "times whose sign stands behind the point, read as meant",
-            .effect = "nothing where it is a time such as 0.-05, which is read as -0.005; an "
-                      "argument stays as it is",
+            .meaning = "records with a number that JSON does not have; a time is read as meant",
+            .effect = "nothing: a time is read as meant, so 0.-05 is -0.005, and an argument "
+                      "stays as it is",
         },
     [MAREY_REASON_TRUNCATED] =
         {
@@ -143,6 +144,15 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .remedy = "metadata that the program adds must be JSON: look at what it gives to "
                       "add_metadata_json",
         },
+    [MAREY_REASON_BAD_ARGS] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "bad_args",
+            .meaning = "records whose args are no JSON",
+            .effect = "the record is used; shapes, stacks and bytes that its args give may be "
+                      "unknown",
+            .remedy = "look at what the program writes there: other programs may refuse the file",
+        },
     [MAREY_REASON_NUMBER_AS_TEXT] =
         {
             .map = MAREY_LEDGER_REPAIRED,
@@ -154,15 +164,22 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_REPAIRED,
             .reason = "bad_utf8",
-            .meaning = "names with invalid UTF-8, shown with U+FFFD",
+            .meaning = "records with invalid UTF-8, shown with U+FFFD",
             .effect = "two names may look alike after U+FFFD",
         },
     [MAREY_REASON_CONTROL_CHAR] =
         {
             .map = MAREY_LEDGER_REPAIRED,
             .reason = "control_char",
-            .meaning = "names with raw control characters",
+            .meaning = "records with raw control characters",
             .effect = "nothing",
+        },
+    [MAREY_REASON_DUPLICATE_KEY] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "duplicate_key",
+            .meaning = "records with an object that has a key twice: the last one counts",
+            .effect = "nothing, if the last one is the one that was meant",
         },
     [MAREY_REASON_NO_EVENTS] =
         {

@@ -103,6 +103,7 @@ struct marey_trace {
     MAREY_ARRAY(struct marey_quarantined) quarantined;
 
     struct marey_account account;
+    enum marey_check checked;
     struct marey_args_provider provider;
 
     /* Built later, under the lock. */

@@ -278,6 +278,7 @@ enum marey_status marey_trace_ledger(struct marey_trace *trace, struct marey_led
         *ledger = (struct marey_ledger){
             .n_read = n_read,
             .n_used = records_used(trace, n_read),
+            .checked = trace->checked,
             .n_rows = trace->n_ledger_rows,
             .rows = trace->ledger_row,
         };

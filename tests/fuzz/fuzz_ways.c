@@ -2,7 +2,8 @@
  * fuzz_ways.c - any bytes, read in several ways: the trace must be the same.
  *
  * The first byte chooses the size of the window and how many threads share the work. The other way
- * round is the slow one: one window, the portable scanner, every record by its keys.
+ * round is the slow one: one window, the portable scanner, every record by its keys. In half of
+ * them all is checked.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <stddef.h>
@@ -73,12 +74,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     }
     const struct marey_str bytes = {(const char *)data + 1, size - 1};
-    const struct marey_reading slow = {.portable_only = true, .no_templates = true};
-    const struct marey_reading fast = {.window_bytes = 0};
+    const bool checks_all = (data[0] & 2) != 0;
+    const struct marey_reading slow = {
+        .portable_only = true, .no_templates = true, .checks_all = checks_all};
+    const struct marey_reading fast = {.checks_all = checks_all};
     const struct marey_reading cut = {.window_bytes = 16 + data[0],
-                                      .portable_only = (data[0] & 1) != 0};
+                                      .portable_only = (data[0] & 1) != 0,
+                                      .checks_all = checks_all};
     const struct marey_reading shared = {.window_bytes = 16 + (size_t)data[0] * 4,
-                                         .n_threads = 2 + data[0] % 3};
+                                         .n_threads = 2 + data[0] % 3,
+                                         .checks_all = checks_all};
     const uint64_t wanted = read_memory(bytes, &slow);
     if (read_memory(bytes, &fast) != wanted)
         abort();
