@@ -111,18 +111,23 @@ static const struct option convert_options[] = {
 const struct command command_convert = {
     .name = "convert",
     .summary = "write a trace as Chrome JSON",
-    .operands = "IN OUT",
+    .operands = "IN... OUT",
     .description =
-        "Reads a trace and writes it as Chrome JSON in Kineto's schema, which chrome://tracing, "
+        "Reads one or more traces and writes them as Chrome JSON in Kineto's schema, which "
+        "chrome://tracing, "
         "Perfetto and other readers of PyTorch traces open. OUT is compressed if its name ends in "
         ".gz; - is standard output. OUT appears complete or not at all.\n\n"
-        "IN is a file or - for standard input.",
+        "IN is as for 'marey report'. Several files are the ranks of one job: OUT holds all of "
+        "them, "
+        "and marey reads it as it reads the files. Other programs see one trace whose processes "
+        "have their rank before their name and pids that do not collide.",
     .examples =
         "marey convert trace.json trace.json.gz\tcompress a trace\n"
+        "marey convert logs/ job.json.gz\tall ranks of a folder in one file\n"
         "zstd -dc trace.json.zst | marey convert - trace.json.gz\tfrom another compressor\n",
     .options = convert_options,
     .settings_bytes = sizeof(struct convert_settings),
     .min_operands = 2,
-    .max_operands = 2,
+    .max_operands = OPERANDS_UNLIMITED,
     .run = run_convert,
 };

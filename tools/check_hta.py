@@ -1,5 +1,6 @@
-"""check_hta.py MAREY TRACE… - HolisticTraceAnalysis reads what `marey convert` writes, and
-counts the same operators and kernels as in the original.
+"""check_hta.py MAREY TRACE… - HolisticTraceAnalysis reads what `marey convert` writes, each trace
+alone and all of them as the ranks of one file, and counts the same operators and kernels as in
+the originals.
 
 Exit status 77 (skipped) if HolisticTraceAnalysis is not installed.
 """
@@ -25,6 +26,15 @@ def count(path: Path) -> Counter:
     return Counter((names[cat], names[name]) for cat, name in zip(rows["cat"], rows["name"]))
 
 
+def agree(what: str, before: Counter, after: Counter) -> bool:
+    """Says what differs."""
+    print(f"{what}: {sum(before.values())} rows in HTA, {sum(after.values())} of ours")
+    differing = [key for key in sorted(before.keys() | after.keys()) if before[key] != after[key]]
+    for key in differing:
+        print(f"  {key}: {before[key]}, of ours {after[key]}")
+    return not differing and sum(after.values()) > 0
+
+
 def main() -> int:
     if importlib.util.find_spec("hta") is None:
         print("skipped: 'HolisticTraceAnalysis' is not installed")
@@ -32,16 +42,16 @@ def main() -> int:
     logging.disable(logging.WARNING)
     marey, traces, is_good = sys.argv[1], [Path(word) for word in sys.argv[2:]], True
     with tempfile.TemporaryDirectory() as folder:
+        together: Counter = Counter()
         for trace in traces:
             ours = Path(folder) / trace.name
             subprocess.run((marey, "convert", str(trace), str(ours)), check=True)
-            before, after = count(trace), count(ours)
-            print(f"{trace.name}: {sum(before.values())} rows in HTA, {sum(after.values())} of ours")
-            for key in sorted(before.keys() | after.keys()):
-                if before[key] != after[key]:
-                    print(f"  {key}: {before[key]}, of ours {after[key]}")
-                    is_good = False
-            is_good = is_good and sum(after.values()) > 0
+            before = count(trace)
+            together += before
+            is_good = agree(trace.name, before, count(ours)) and is_good
+        ours = Path(folder) / "together.json.gz"
+        subprocess.run((marey, "convert", *map(str, traces), str(ours)), check=True)
+        is_good = agree("all as one", together, count(ours)) and is_good
     return 0 if is_good else 1
 
 

@@ -130,8 +130,9 @@ struct marey_chrome_options {
  * written is JSON also where the file was not: NaN and infinities in args become null, other
  * scalars that JSON does not have (000, .5) strings, counted in the member "mareyMended"
  * behind the records.
- * \fails MAREY_UNSUPPORTED for a trace of several sources (the format holds one),
- *        MAREY_IO (nothing is left behind, an old file is as it was), MAREY_NOMEM,
+ * A trace of several sources becomes one file, which is read back as several; other programs
+ * see one trace in which pids and arrows of the sources do not collide.
+ * \fails MAREY_IO (nothing is left behind, an old file is as it was), MAREY_NOMEM,
  *        what decoding args fails with */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_export_chrome(struct marey_trace *trace, const char *path,

@@ -1,8 +1,8 @@
 /*
  * chrome.c - a trace as Chrome JSON in Kineto's schema, to a file, a function or memory.
  *
- * The file is of one source, as the format has one head, one base time and one rank: a
- * trace of several is refused rather than renumbered. What the model does not hold of a
+ * The format has one head, one base time and one rank: a trace of several sources is written
+ * as parts that say their own (chrome_part.c). What the model does not hold of a
  * record (members that Kineto does not write, such as tts or cname; args of E records) is
  * not in the result.
  */
@@ -26,6 +26,7 @@ static void chrome_free(struct marey_chrome *chrome)
     const struct marey_alloc alloc = chrome->alloc;
     const size_t n_tracks = chrome->n_tracks;
     marey__chrome_list_release(chrome);
+    marey__chrome_parts_release(chrome);
     marey__dealloc(&alloc, chrome->open_top, n_tracks, sizeof *chrome->open_top);
     marey__dealloc(&alloc, chrome->open, chrome->open_capacity, sizeof *chrome->open);
     marey__dealloc(&alloc, chrome->flow_track, n_tracks, sizeof *chrome->flow_track);
@@ -40,9 +41,9 @@ static void chrome_free(struct marey_chrome *chrome)
 static void borrow_columns(struct marey_chrome *chrome, struct marey_trace *trace)
 {
     size_t n = 0;
-    const struct marey_source *sources = marey_trace_sources(trace, &n);
     chrome->trace = trace;
-    chrome->base_ns = n > 0 ? sources[0].base_ns : 0;
+    chrome->sources = marey_trace_sources(trace, &chrome->n_sources);
+    chrome->base_ns = chrome->n_sources > 0 ? chrome->sources[0].base_ns : 0;
     chrome->slices = marey_trace_slices(trace);
     chrome->instants = marey_trace_instants(trace);
     chrome->counters = marey_trace_counters(trace);
@@ -74,7 +75,7 @@ static struct marey_chrome *chrome_new(struct marey_trace *trace, const struct m
     chrome->track = marey__alloc_zero(alloc, chrome->n_tracks + 1, sizeof *chrome->track);
     chrome->flow_track = marey__alloc_zero(alloc, chrome->n_tracks, sizeof *chrome->flow_track);
     if (chrome->name != NULL && chrome->track != NULL && chrome->flow_track != NULL &&
-        marey__chrome_list_make(chrome))
+        marey__chrome_parts_make(chrome) && marey__chrome_list_make(chrome))
         return chrome;
     chrome_free(chrome);
     return NULL;
@@ -96,13 +97,6 @@ static struct marey_chrome_options read_options(const struct marey_chrome_option
 static enum marey_status check(const struct marey_trace *trace,
                                const struct marey_chrome_options *options, struct marey_error *err)
 {
-    size_t n_sources = 0;
-    (void)marey_trace_sources(trace, &n_sources);
-    if (n_sources > 1)
-        return marey__fail(err, MAREY_UNSUPPORTED,
-                           "cannot write the trace as one file: '%zu sources' do not fit a "
-                           "format of one, load and export them one by one",
-                           n_sources);
     size_t n_tracks = 0;
     (void)marey_trace_tracks(trace, &n_tracks);
     if (n_tracks >= MAREY_CHROME_NO_TRACK)
@@ -117,23 +111,51 @@ static enum marey_status check(const struct marey_trace *trace,
 
 /* ---- writing ---- */
 
-static enum marey_status write_records(struct marey_chrome *chrome)
+/* Where the records of the source end that begin at list_from. */
+static size_t list_end(const struct marey_chrome *chrome, uint32_t source_idx)
+{
+    size_t low = chrome->list_from;
+    size_t high = chrome->list.n;
+    if (chrome->n_sources < 2)
+        return high;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (MAREY_OFFSET_SOURCE(chrome->list.offset[middle]) <= source_idx)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static enum marey_status write_records(struct marey_chrome *chrome, size_t n)
 {
     const struct marey_str none = {NULL, 0};
-    if (!chrome->omit_args && chrome->list.n > 0)
-        return marey_trace_walk_args(chrome->trace, chrome->list.offset, chrome->list.n,
+    if (!chrome->omit_args && n > 0)
+        return marey_trace_walk_args(chrome->trace, chrome->list.offset + chrome->list_from, n,
                                      marey__chrome_record, chrome, chrome->err);
-    for (size_t i = 0; i < chrome->list.n; i++)
+    for (size_t i = 0; i < n; i++)
         MAREY_TRY(marey__chrome_record(chrome, i, none));
     return MAREY_OK;
+}
+
+static enum marey_status write_source(struct marey_chrome *chrome, uint32_t source_idx)
+{
+    const size_t end = list_end(chrome, source_idx);
+    if (chrome->n_sources > 1)
+        marey__chrome_marker(chrome, source_idx);
+    MAREY_TRY(marey__chrome_meta_records(chrome, source_idx));
+    MAREY_TRY(write_records(chrome, end - chrome->list_from));
+    chrome->list_from = end;
+    MAREY_TRY(marey__chrome_ends(chrome, source_idx));
+    return marey__chrome_flows(chrome, source_idx);
 }
 
 static enum marey_status write_all(struct marey_chrome *chrome)
 {
     MAREY_TRY(marey__chrome_head(chrome));
-    MAREY_TRY(write_records(chrome));
-    MAREY_TRY(marey__chrome_ends(chrome));
-    MAREY_TRY(marey__chrome_flows(chrome));
+    for (size_t i = 0; i < chrome->n_sources; i++)
+        MAREY_TRY(write_source(chrome, (uint32_t)i));
     MAREY_TRY(marey__chrome_tail(chrome));
     return marey__text_failed(&chrome->out) ? marey__fail_nomem(chrome->err) : MAREY_OK;
 }

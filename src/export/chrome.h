@@ -6,11 +6,13 @@
  *   chrome_head: members before and after, metadata records
  *   chrome_piece: texts that repeat (names, categories, tracks), escaped once
  *   chrome_value: args and members as valid JSON
+ *   chrome_part: what marks the sources in a file of several
  */
 #ifndef MAREY_SRC_EXPORT_CHROME_H
 #define MAREY_SRC_EXPORT_CHROME_H
 
 #include "base/arena.h"
+#include "base/hashmap.h"
 #include "base/text.h"
 #include "export/gzip.h"
 #include "marey/export.h"
@@ -59,6 +61,25 @@ struct marey_chrome_open {
     uint32_t below; /* MAREY_NONE at the bottom */
 };
 
+/* A process of one source of several. */
+struct marey_chrome_process {
+    uint32_t source_idx;
+    uint32_t process_id;
+    struct marey_str text;
+    struct marey_str written; /* the same, or a text that no other process has */
+    bool is_named;            /* a metadata record gave its name */
+};
+
+/* What a file of several sources needs; empty for one. */
+struct marey_chrome_parts {
+    struct marey_hashmap by_key;          /* source and process -> place in `process` */
+    struct marey_chrome_process *process; /* by source, then text */
+    size_t n_processes;
+    size_t capacity;
+    int64_t next_pid;
+    uint64_t *flow_ids; /* [n_sources] added to the ids of arrows */
+};
+
 struct marey_chrome {
     struct marey_alloc alloc;
     struct marey_trace *trace;
@@ -76,12 +97,17 @@ struct marey_chrome {
     const struct marey_quarantined *quarantined;
     const struct marey_track *tracks;
     const struct marey_category *categories;
+    const struct marey_source *sources;
+    size_t n_sources;
     size_t n_spans;
     size_t n_quarantined;
     size_t n_tracks;
     size_t n_strings;
 
     struct marey_chrome_list list;
+    size_t list_from; /* of the source that is being written */
+    size_t meta_from;
+    struct marey_chrome_parts parts;
     struct marey_chrome_open *open;
     size_t n_open;
     size_t open_capacity;
@@ -165,9 +191,9 @@ void marey__chrome_add_id(struct marey_textbuf *out, struct marey_str text);
  * a marey_args_fn, `user` being the struct marey_chrome. */
 enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str args);
 
-/* The ends that are still due, and the flows. */
-enum marey_status marey__chrome_ends(struct marey_chrome *chrome);
-enum marey_status marey__chrome_flows(struct marey_chrome *chrome);
+/* The ends that are still due in a source, and its flows. */
+enum marey_status marey__chrome_ends(struct marey_chrome *chrome, uint32_t source_idx);
+enum marey_status marey__chrome_flows(struct marey_chrome *chrome, uint32_t source_idx);
 
 /* Whether a record that was set aside can be written again; else it is counted. */
 bool marey__chrome_can_write(const struct marey_quarantined *quarantined);
@@ -175,9 +201,31 @@ bool marey__chrome_can_write(const struct marey_quarantined *quarantined);
 /* Hands `out` on if it holds at least `least` bytes. */
 enum marey_status marey__chrome_flush(struct marey_chrome *chrome, size_t least);
 
-/* chrome_head.c. The tail comes after all records. */
+/* chrome_head.c. The tail comes after all records. A source's metadata records come before its
+ * other records. */
 enum marey_status marey__chrome_head(struct marey_chrome *chrome);
+enum marey_status marey__chrome_meta_records(struct marey_chrome *chrome, uint32_t source_idx);
 enum marey_status marey__chrome_tail(struct marey_chrome *chrome);
+
+/* A member of a head, without a comma; the value of a member or the args of a metadata record. */
+void marey__chrome_add_member(struct marey_chrome *chrome, const struct marey_meta *meta);
+void marey__chrome_add_json(struct marey_chrome *chrome, struct marey_str text);
+
+/* chrome_part.c. False without memory. */
+bool marey__chrome_parts_make(struct marey_chrome *chrome);
+void marey__chrome_parts_release(struct marey_chrome *chrome);
+
+/* The text of a process in the file. \owns borrowed from the trace or the writer */
+struct marey_str marey__chrome_pid(const struct marey_chrome *chrome, uint32_t source_idx,
+                                   uint32_t process_id);
+
+/* The record before a source's others; those that say the rank of processes without a name. */
+void marey__chrome_marker(struct marey_chrome *chrome, uint32_t source_idx);
+void marey__chrome_add_names(struct marey_chrome *chrome, uint32_t source_idx);
+
+/* Adds the args of a metadata record that names a process, with the rank; false if the record
+ * is another or the file has one source: nothing is added then. */
+bool marey__chrome_named_args(struct marey_chrome *chrome, const struct marey_meta_record *record);
 
 /* chrome_value.c. Adds JSON text that came from a file. Text that strict readers refuse is
  * mended: NaN and infinities become null, other scalars that JSON does not have strings, raw

@@ -23,7 +23,7 @@
 /* ---- members ---- */
 
 /* A value that is no JSON becomes a string: it keeps its text, and the file stays whole. */
-static void add_value(struct marey_chrome *chrome, struct marey_str text)
+void marey__chrome_add_json(struct marey_chrome *chrome, struct marey_str text)
 {
     struct marey_json json = marey__json(text);
     marey__json_skip(&json);
@@ -36,16 +36,15 @@ static void add_value(struct marey_chrome *chrome, struct marey_str text)
 static bool is_last_member(const struct marey_chrome *chrome, const struct marey_meta *meta,
                            bool is_final)
 {
-    return is_final &&
+    return is_final && chrome->n_sources < 2 &&
            marey__str_is_c(marey_trace_string(chrome->trace, meta->key_id), LAST_MEMBER);
 }
 
-static void add_member(struct marey_chrome *chrome, const struct marey_meta *meta)
+void marey__chrome_add_member(struct marey_chrome *chrome, const struct marey_meta *meta)
 {
-    marey__text_add_c(&chrome->out, "  ");
     marey__text_add_json(&chrome->out, marey_trace_string(chrome->trace, meta->key_id));
     marey__text_add_c(&chrome->out, ": ");
-    add_value(chrome, marey_trace_string(chrome->trace, meta->json_id));
+    marey__chrome_add_json(chrome, marey_trace_string(chrome->trace, meta->json_id));
 }
 
 /* ---- what is left out ---- */
@@ -95,9 +94,8 @@ static enum marey_status add_left_out(struct marey_chrome *chrome)
 
 /* ---- metadata records ---- */
 
-static void add_id(struct marey_chrome *chrome, const char *key, uint32_t string_id)
+static void add_id(struct marey_chrome *chrome, const char *key, struct marey_str text)
 {
-    const struct marey_str text = marey_trace_string(chrome->trace, string_id);
     if (text.ptr == NULL)
         return;
     marey__text_add_c(&chrome->out, key);
@@ -116,12 +114,14 @@ static void add_meta_record(struct marey_chrome *chrome, const struct marey_meta
         marey__text_add_c(out, ", \"ts\": ");
         marey__text_add_us(out, (int64_t)((uint64_t)record->ts_ns - (uint64_t)chrome->base_ns));
     }
-    add_id(chrome, ", \"pid\": ", record->process_id);
-    add_id(chrome, ", \"tid\": ", record->thread_id);
+    add_id(chrome,
+           ", \"pid\": ", marey__chrome_pid(chrome, record->source_idx, record->process_id));
+    add_id(chrome, ", \"tid\": ", marey_trace_string(chrome->trace, record->thread_id));
     const struct marey_str args = marey_trace_string(chrome->trace, record->args_id);
     if (args.ptr != NULL) {
         marey__text_add_c(out, ",\n    \"args\": ");
-        add_value(chrome, args);
+        if (!marey__chrome_named_args(chrome, record))
+            marey__chrome_add_json(chrome, args);
     }
     marey__text_add_c(out, "\n  }");
 }
@@ -134,19 +134,27 @@ enum marey_status marey__chrome_head(struct marey_chrome *chrome)
     const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n_metas);
     marey__text_add_c(&chrome->out, "{\n");
     for (size_t i = 0; i < n_metas; i++) {
-        if (is_last_member(chrome, &meta[i], i + 1 == n_metas))
+        if (meta[i].source_idx > 0 || is_last_member(chrome, &meta[i], i + 1 == n_metas))
             continue;
-        add_member(chrome, &meta[i]);
+        marey__text_add_c(&chrome->out, "  ");
+        marey__chrome_add_member(chrome, &meta[i]);
         marey__text_add_c(&chrome->out, ",\n");
     }
     MAREY_TRY(add_left_out(chrome));
     marey__text_add_c(&chrome->out, "  \"traceEvents\": [\n");
-
-    size_t n_records = 0;
-    const struct marey_meta_record *record = marey_trace_meta_records(chrome->trace, &n_records);
     chrome->is_first = true;
-    for (size_t i = 0; i < n_records; i++)
-        add_meta_record(chrome, &record[i]);
+    return MAREY_OK;
+}
+
+enum marey_status marey__chrome_meta_records(struct marey_chrome *chrome, uint32_t source_idx)
+{
+    size_t n = 0;
+    const struct marey_meta_record *record = marey_trace_meta_records(chrome->trace, &n);
+    for (; chrome->meta_from < n && record[chrome->meta_from].source_idx == source_idx;
+         chrome->meta_from++)
+        add_meta_record(chrome, &record[chrome->meta_from]);
+    if (chrome->n_sources > 1)
+        marey__chrome_add_names(chrome, source_idx);
     return marey__chrome_flush(chrome, 0);
 }
 
@@ -161,8 +169,8 @@ enum marey_status marey__chrome_tail(struct marey_chrome *chrome)
         marey__text_add_c(&chrome->out, "}");
     }
     if (n_metas > 0 && is_last_member(chrome, &meta[n_metas - 1], true)) {
-        marey__text_add_c(&chrome->out, ",\n");
-        add_member(chrome, &meta[n_metas - 1]);
+        marey__text_add_c(&chrome->out, ",\n  ");
+        marey__chrome_add_member(chrome, &meta[n_metas - 1]);
     }
     marey__text_add_c(&chrome->out, "\n}\n");
     return marey__chrome_flush(chrome, 0);

@@ -250,7 +250,8 @@ bool marey__chrome_list_make(struct marey_chrome *chrome)
         else if (!filler.is_ordered)
             sort_by_insertion(chrome, &filler.list);
     }
-    done = done && (chrome->omit_args || gather_offsets(chrome, &filler.list));
+    done = done &&
+           ((chrome->omit_args && chrome->n_sources < 2) || gather_offsets(chrome, &filler.list));
     release_buckets(alloc, &filler);
     chrome->list = filler.list;
     return done;

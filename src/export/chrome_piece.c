@@ -94,7 +94,8 @@ static void add_track(struct marey_chrome *chrome, uint32_t track_idx, const cha
     struct marey_textbuf *scratch = &chrome->scratch;
     marey__text_reset(scratch);
     if (track_idx < chrome->n_tracks) {
-        const struct marey_str process = text_of(chrome, chrome->tracks[track_idx].process_id);
+        const struct marey_str process = marey__chrome_pid(
+            chrome, chrome->tracks[track_idx].source_idx, chrome->tracks[track_idx].process_id);
         const struct marey_str thread = text_of(chrome, chrome->tracks[track_idx].thread_id);
         if (process.ptr != NULL) {
             marey__text_add_c(scratch, "\"pid\": ");

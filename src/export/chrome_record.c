@@ -297,9 +297,11 @@ static void add_begin(struct marey_chrome *chrome, uint32_t idx, uint32_t track,
         chrome->out.failed = true;
 }
 
-enum marey_status marey__chrome_ends(struct marey_chrome *chrome)
+enum marey_status marey__chrome_ends(struct marey_chrome *chrome, uint32_t source_idx)
 {
     for (size_t i = 0; i < chrome->n_tracks && chrome->open_top != NULL; i++) {
+        if (chrome->tracks[i].source_idx != source_idx)
+            continue;
         close_slices(chrome, (uint32_t)i, 0, true);
         MAREY_TRY(marey__chrome_flush(chrome, BLOCK_BYTES));
     }
@@ -322,6 +324,7 @@ static inline void prefetch(const struct marey_chrome *chrome, size_t i)
 enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str args)
 {
     struct marey_chrome *chrome = user;
+    i += chrome->list_from;
     const uint32_t idx = chrome->list.ref[i].idx;
     const uint32_t track = chrome->list.ref[i].track;
     prefetch(chrome, i + PREFETCH_AHEAD);
@@ -358,12 +361,14 @@ enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str ar
 }
 
 /* An id that is no integer is the id of its text, with the top bit set. */
-static char *put_flow_id(struct marey_chrome *chrome, char *out, uint64_t id)
+static char *put_flow_id(struct marey_chrome *chrome, char *out, uint64_t id, uint64_t flow_ids)
 {
     const uint64_t top = UINT64_C(1) << 63;
-    if (id < top)
+    if (id < top) {
+        id += flow_ids;
         return id < 1000000000 ? marey_put_below_1e9(out, (uint32_t)id)
                                : out + marey__format_u64(out, id);
+    }
     struct marey_textbuf *scratch = &chrome->scratch;
     const struct marey_str text = marey_trace_string(chrome->trace, (uint32_t)(id & ~top));
     marey__text_reset(scratch);
@@ -376,7 +381,7 @@ static char *put_flow_id(struct marey_chrome *chrome, char *out, uint64_t id)
     return out + scratch->len;
 }
 
-static void add_flow(struct marey_chrome *chrome, size_t i)
+static void add_flow(struct marey_chrome *chrome, size_t i, uint64_t flow_ids)
 {
     const struct marey_flows *flows = &chrome->flows;
     const struct marey_chrome_piece track = marey__chrome_flow_track(chrome, flows->track_idx[i]);
@@ -387,7 +392,7 @@ static void add_flow(struct marey_chrome *chrome, size_t i)
     out = PUT(out, "  {\n    \"ph\": \"");
     *out++ = (char)flows->phase[i];
     out = PUT(out, "\", \"id\": ");
-    out = put_flow_id(chrome, out, flows->id[i]);
+    out = put_flow_id(chrome, out, flows->id[i], flow_ids);
     if (out == NULL) {
         chrome->out.failed = true;
         return;
@@ -401,12 +406,39 @@ static void add_flow(struct marey_chrome *chrome, size_t i)
     end_at(chrome, PUT(out, "\n  }"));
 }
 
-enum marey_status marey__chrome_flows(struct marey_chrome *chrome)
+static enum marey_status add_flows(struct marey_chrome *chrome, size_t from, size_t to,
+                                   uint64_t flow_ids)
 {
-    for (size_t i = 0; i < chrome->flows.n; i++) {
-        add_flow(chrome, i);
+    for (size_t i = from; i < to; i++) {
+        add_flow(chrome, i, flow_ids);
         if (chrome->out.len >= BLOCK_BYTES || chrome->out.failed)
             MAREY_TRY(marey__chrome_flush(chrome, BLOCK_BYTES));
     }
+    return MAREY_OK;
+}
+
+/* The first flow on a track at or behind this one: flows stand in the order of tracks. */
+static size_t first_flow(const struct marey_chrome *chrome, size_t track_idx)
+{
+    size_t low = 0;
+    size_t high = chrome->flows.n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (chrome->flows.track_idx[middle] < track_idx)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+enum marey_status marey__chrome_flows(struct marey_chrome *chrome, uint32_t source_idx)
+{
+    if (chrome->n_sources < 2)
+        return add_flows(chrome, 0, chrome->flows.n, 0);
+    for (size_t t = 0; t < chrome->n_tracks; t++)
+        if (chrome->tracks[t].source_idx == source_idx)
+            MAREY_TRY(add_flows(chrome, first_flow(chrome, t), first_flow(chrome, t + 1),
+                                chrome->parts.flow_ids[source_idx]));
     return MAREY_OK;
 }

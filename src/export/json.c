@@ -61,6 +61,8 @@ static void add_trace(const struct marey_table *table, struct marey_textbuf *out
     (void)marey_trace_sources(table->trace, &n_sources);
     const struct marey_window window = table->window;
     marey__text_add_c(out, "{\"files\": ");
+    marey__text_add_u64(out, marey__table_n_files(table));
+    add_key(out, "ranks", false);
     marey__text_add_u64(out, n_sources);
     add_key(out, "tracks", false);
     marey__text_add_u64(out, window.n_tracks);

@@ -130,6 +130,9 @@ bool marey__table_is_device_row(const struct marey_average *row);
 int64_t marey__table_whole(const struct marey_table *table, const struct marey_column *column,
                            enum marey_block block);
 
+/* Files of the trace: one may hold several sources. */
+size_t marey__table_n_files(const struct marey_table *table);
+
 /* What is not clean, and what the figures are about. */
 void marey__table_add_account(const struct marey_table *table, struct marey_textbuf *out);
 void marey__table_add_title(const struct marey_table *table, struct marey_textbuf *out);

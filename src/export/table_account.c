@@ -70,6 +70,17 @@ static void add_count(struct marey_textbuf *out, uint64_t n, const char *one, co
     marey__text_add_c(out, n == 1 ? one : many);
 }
 
+size_t marey__table_n_files(const struct marey_table *table)
+{
+    size_t n = 0;
+    size_t n_files = 0;
+    const struct marey_source *source = marey_trace_sources(table->trace, &n);
+
+    for (size_t i = 0; i < n; i++)
+        n_files += i == 0 || source[i].path_id != source[i - 1].path_id;
+    return n_files;
+}
+
 /* A source without a path was recorded, not read. */
 static void add_sources(const struct marey_table *table, struct marey_textbuf *out)
 {
@@ -77,10 +88,15 @@ static void add_sources(const struct marey_table *table, struct marey_textbuf *o
     const struct marey_source *source = marey_trace_sources(table->trace, &n);
     const bool is_recorded = n > 0 && marey_trace_string(table->trace, source->path_id).len == 0;
 
+    const size_t n_files = marey__table_n_files(table);
     if (is_recorded)
         add_count(out, n, " recording", " recordings");
     else
-        add_count(out, n, " file", " files");
+        add_count(out, n_files, " file", " files");
+    if (!is_recorded && n_files < n) {
+        marey__text_add_c(out, " with ");
+        add_count(out, n, " rank", " ranks");
+    }
     if (n == 1 && !source->rank_is_assumed)
         marey__text_add_format(out, " (rank %lld)", (long long)source->rank);
 }

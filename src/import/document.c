@@ -29,8 +29,10 @@ struct document {
     const char *at; /* how far the window has been read */
     bool has_list;
     bool has_rank;
-    bool is_over; /* the text makes no more sense; all of it has been read */
+    bool has_parts; /* the list changed to another source */
+    bool is_over;   /* the text makes no more sense; all of it has been read */
     bool is_cut;
+    uint64_t source_from;      /* byte at which the source begins */
     uint64_t n_broken;         /* records of kineto's that could not be read */
     struct marey_error broken; /* the first of them */
 };
@@ -218,6 +220,25 @@ static void note_cut(struct document *doc)
     doc->is_cut = true;
 }
 
+static void finish_source(struct document *doc)
+{
+    struct marey_source *source = marey__builder_source(doc->builder);
+    struct marey_kineto *kineto = doc->kineto;
+    const uint64_t offset = MAREY_OFFSET(kineto->source_idx, 0);
+
+    source->size_bytes = byte_of(doc, doc->at) - doc->source_from; /* up to what follows it */
+    source->is_gzip = doc->feed.is_gzip;
+    source->n_records = kineto->n_records;
+    source->n_metadata = kineto->n_metadata;
+    source->rank_is_assumed = !doc->has_rank;
+    if (!doc->has_rank) {
+        source->rank = kineto->source_idx;
+        marey__account_note(kineto->account, MAREY_REASON_RANK_ASSUMED, offset);
+    }
+    if (kineto->n_events == 0)
+        marey__account_note(kineto->account, MAREY_REASON_NO_EVENTS, offset);
+}
+
 static enum marey_status skip_rest(struct document *doc, struct marey_error *err)
 {
     doc->is_over = true;
@@ -296,6 +317,100 @@ static enum marey_status pass_damage(struct document *doc, struct marey_error *e
     return mend(doc, err);
 }
 
+/* They know the tracks of another source. */
+static void forget_templates(struct document *doc)
+{
+    doc->walk.learnt->n = 0;
+    doc->walk.learnt->version++;
+    doc->walk.predicted = 0;
+}
+
+/* ---- sources ----------------------------------------------------------------------------------
+ */
+
+/* Begins another source of the same file. */
+static enum marey_status begin_further(struct document *doc, struct marey_error *err)
+{
+    const uint32_t source_idx = marey__builder_begin_source(doc->builder, doc->feed.place->path);
+
+    if (source_idx == MAREY_NONE)
+        return marey__builder_failed(doc->builder)
+                   ? marey__fail_nomem(err)
+                   : marey__fail(err, MAREY_LIMIT, "cannot read '%s': too many traces in it",
+                                 doc->feed.place->path);
+    marey__kineto_begin_source(doc->kineto, source_idx);
+    doc->source_from = byte_of(doc, doc->at);
+    return MAREY_OK;
+}
+
+static enum marey_value_type type_of(char first)
+{
+    switch (first) {
+    case '"':
+        return MAREY_VALUE_STRING;
+    case '{':
+        return MAREY_VALUE_OBJECT;
+    case '[':
+        return MAREY_VALUE_ARRAY;
+    case 'n':
+        return MAREY_VALUE_NULL;
+    case 't':
+    case 'f':
+        return MAREY_VALUE_BOOL;
+    default:
+        return MAREY_VALUE_NUMBER;
+    }
+}
+
+/* The members of a head that stands in the marker of its part. */
+static enum marey_status take_members(struct document *doc, struct marey_str head,
+                                      struct marey_error *err)
+{
+    struct marey_json json = marey__json(head);
+    struct marey_str key;
+
+    if (!marey__json_enter(&json, '{'))
+        return MAREY_OK;
+    while (marey__json_key(&json, &key)) {
+        struct marey_value value = {.text = marey__json_raw(&json)};
+        if (json.failed)
+            break;
+        value.type = type_of(value.text.ptr[0]);
+        if (value.type == MAREY_VALUE_STRING)
+            value.text = (struct marey_str){value.text.ptr + 1, value.text.len - 2};
+        MAREY_TRY(take_member(doc, key, &value, err));
+    }
+    return MAREY_OK;
+}
+
+/* Behind the marker of a part: what follows is of another source, which has its own tracks. */
+static enum marey_status begin_part(struct document *doc, struct marey_error *err)
+{
+    struct marey_kineto *kineto = doc->kineto;
+    const struct marey_str marker = kineto->part.marker;
+    const struct marey_part_begin begin = marey__part_read(marker);
+
+    doc->has_parts = true;
+    forget_templates(doc);
+    if (begin.source != 0) {
+        finish_source(doc);
+        MAREY_TRY(begin_further(doc, err));
+        doc->has_rank = false;
+        doc->n_broken = 0;
+    }
+    marey__builder_shift_source(doc->builder, begin.shift_ns);
+    if (!marey__part_enter(&kineto->part, marker, kineto->strings, &kineto->scratch))
+        return marey__fail_nomem(err);
+    const enum marey_status status = take_members(doc, begin.head, err);
+    if (status != MAREY_FORMAT)
+        return status;
+    note(doc, MAREY_REASON_BAD_METADATA, doc->at);
+    return MAREY_OK;
+}
+
+/* ---- the list
+ * ------------------------------------------------------------------------------------ */
+
 static bool has_failed(const struct document *doc)
 {
     return doc->kineto->names.failed || marey__builder_failed(doc->builder) ||
@@ -332,6 +447,9 @@ static enum marey_status read_list(struct document *doc, struct marey_error *err
             MAREY_TRY(pass_damage(doc, err));
             if (doc->is_over)
                 return MAREY_OK;
+            break;
+        case MAREY_WALK_PART:
+            MAREY_TRY(begin_part(doc, err));
             break;
         }
     }
@@ -502,45 +620,32 @@ static enum marey_status read_frame(struct document *doc, struct marey_error *er
     return skip_to_token(doc, err);
 }
 
-static void finish_source(struct document *doc)
+/* Whether anything in the list tells that it is a trace. */
+static enum marey_status check_trace(const struct document *doc, struct marey_error *err)
 {
-    struct marey_source *source = marey__builder_source(doc->builder);
-    struct marey_kineto *kineto = doc->kineto;
-    const uint64_t offset = MAREY_OFFSET(kineto->source_idx, 0);
+    const struct marey_kineto *kineto = doc->kineto;
 
-    source->size_bytes = byte_of(doc, doc->at); /* up to what follows it */
-    source->is_gzip = doc->feed.is_gzip;
-    source->n_records = kineto->n_records;
-    source->n_metadata = kineto->n_metadata;
-    source->rank_is_assumed = !doc->has_rank;
-    if (!doc->has_rank) {
-        source->rank = kineto->source_idx;
-        marey__account_note(kineto->account, MAREY_REASON_RANK_ASSUMED, offset);
-    }
-    if (kineto->n_events == 0)
-        marey__account_note(kineto->account, MAREY_REASON_NO_EVENTS, offset);
+    if (kineto->n_without_phase > 0 && kineto->n_without_phase == kineto->n_records - doc->n_broken)
+        return fail_sniffed(doc, "its list holds no records of a trace", err);
+    if (doc->n_broken == 0 || doc->n_broken != kineto->n_records)
+        return MAREY_OK;
+    if (err != NULL)
+        *err = doc->broken;
+    return doc->broken.status;
 }
 
 /* One document, as the source that the builder has just begun. */
 static enum marey_status read_source(struct document *doc, struct marey_error *err)
 {
-    const struct marey_kineto *kineto = doc->kineto;
-
     doc->has_list = false;
+    doc->has_parts = false;
     doc->has_rank = false;
     doc->n_broken = 0;
-    doc->walk.learnt->n = 0; /* its templates know the tracks of another source */
-    doc->walk.learnt->version++;
-    doc->walk.predicted = 0;
+    forget_templates(doc);
     marey__builder_source(doc->builder)->world_size = MAREY_UNKNOWN;
     MAREY_TRY(read_frame(doc, err));
-    if (kineto->n_without_phase > 0 && kineto->n_without_phase == kineto->n_records - doc->n_broken)
-        return fail_sniffed(doc, "its list holds no records of a trace", err);
-    if (doc->n_broken > 0 && doc->n_broken == kineto->n_records) {
-        if (err != NULL)
-            *err = doc->broken; /* nothing tells that it is a trace */
-        return doc->broken.status;
-    }
+    if (!doc->has_parts)
+        MAREY_TRY(check_trace(doc, err));
     if (doc->feed.is_gzip && doc->feed.is_end && doc->feed.gunzip.is_cut)
         note_cut(doc);
     finish_source(doc);
@@ -570,14 +675,7 @@ static enum marey_status is_joined(struct document *doc, bool *answer, struct ma
 static enum marey_status begin_joined(struct document *doc, struct marey_error *err)
 {
     note(doc, MAREY_REASON_JOINED_DOCUMENTS, doc->at);
-    const uint32_t source_idx = marey__builder_begin_source(doc->builder, doc->feed.place->path);
-    if (source_idx == MAREY_NONE)
-        return marey__builder_failed(doc->builder)
-                   ? marey__fail_nomem(err)
-                   : marey__fail(err, MAREY_LIMIT, "cannot read '%s': too many traces in it",
-                                 doc->feed.place->path);
-    marey__kineto_begin_source(doc->kineto, source_idx);
-    return MAREY_OK;
+    return begin_further(doc, err);
 }
 
 /* What is broken in a further document does not undo those before it. */
@@ -607,7 +705,7 @@ static enum marey_status read_all(struct document *doc, struct marey_error *err)
     }
     if (doc->feed.is_gzip && doc->feed.gunzip.is_damaged)
         note(doc, MAREY_REASON_BAD_GZIP, doc->at);
-    marey__builder_source(doc->builder)->size_bytes = byte_of(doc, doc->at);
+    marey__builder_source(doc->builder)->size_bytes = byte_of(doc, doc->at) - doc->source_from;
     return MAREY_OK;
 }
 

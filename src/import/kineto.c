@@ -23,6 +23,7 @@ bool marey__kineto_init(struct marey_kineto *kineto, const struct marey_alloc *a
     kineto->strings = marey__builder_strings(builder);
     kineto->account = marey__builder_account(builder);
     marey__text_init(&kineto->scratch, alloc);
+    marey__part_init(&kineto->part, alloc);
     return marey__names_init(&kineto->names, alloc, kineto->strings);
 }
 
@@ -30,6 +31,7 @@ void marey__kineto_release(struct marey_kineto *kineto)
 {
     if (kineto->builder == NULL)
         return;
+    marey__part_release(&kineto->part);
     marey__names_release(&kineto->names);
     marey__text_release(&kineto->scratch);
 }
@@ -41,6 +43,7 @@ void marey__kineto_begin_source(struct marey_kineto *kineto, uint32_t source_idx
     kineto->n_metadata = 0;
     kineto->n_events = 0;
     kineto->n_without_phase = 0;
+    marey__part_reset(&kineto->part);
     kineto->cat_name_id = MAREY_NONE;
     kineto->cat_id = marey__builder_category(kineto->builder, (struct marey_str){NULL, 0});
     for (size_t i = 0; i < MAREY_N_CACHED_TRACKS; i++)
@@ -357,7 +360,8 @@ static uint64_t flow_id(struct marey_kineto *kineto, const struct marey_value *i
     const uint64_t number = marey__kineto_id64(id);
     uint32_t damage = 0;
 
-    return number < top ? number : top | text_id(kineto, id, &damage);
+    return number < top ? marey_part_flow_id(&kineto->part, number)
+                        : top | text_id(kineto, id, &damage);
 }
 
 static void add_flow(struct marey_kineto *kineto, struct incoming *in)
@@ -412,17 +416,25 @@ static void add_other(struct marey_kineto *kineto, struct incoming *in)
 
 static void add_metadata(struct marey_kineto *kineto, struct incoming *in)
 {
-    const struct marey_value *args = &in->fields->value[MAREY_FIELD_ARGS];
+    struct marey_value args = in->fields->value[MAREY_FIELD_ARGS];
+
+    if (marey__part_record(&kineto->part, marey__intern_text(kineto->strings, in->to->name_id),
+                           &args) != MAREY_PART_KEEP) {
+        in->to->is_clean = false; /* not learnt from */
+        kineto->n_records--;
+        return;
+    }
+    kineto->n_metadata++;
     const struct marey_meta_record record = {
         .source_idx = kineto->source_idx,
         .name_id = in->to->name_id,
         .process_id = in->to->process_id,
         .thread_id = in->to->thread_id,
-        .args_id = is_missing(args) ? MAREY_NONE : marey__intern(kineto->strings, args->text),
+        .args_id = is_missing(&args) ? MAREY_NONE : marey__intern(kineto->strings, args.text),
         .ts_ns = in->ts == MAREY_TIME_OK ? in->ts_ns : MAREY_UNKNOWN,
     };
 
-    if (!is_missing(args) && record.args_id == MAREY_NONE)
+    if (!is_missing(&args) && record.args_id == MAREY_NONE)
         kineto->names.failed = true;
     kineto->last_meta = record;
     marey__builder_add_meta_record(kineto->builder, &record);
@@ -466,7 +478,8 @@ static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
     to->cat_id = marey__kineto_category(kineto, &value[MAREY_FIELD_CAT], &to->kind);
     damage = kineto->cat_damage;
     to->name_id = text_id(kineto, &value[MAREY_FIELD_NAME], &damage);
-    to->process_id = text_id(kineto, &value[MAREY_FIELD_PID], &damage);
+    to->process_id =
+        marey_part_process(&kineto->part, text_id(kineto, &value[MAREY_FIELD_PID], &damage));
     to->thread_id = text_id(kineto, &value[MAREY_FIELD_TID], &damage);
     to->scope = value[MAREY_FIELD_S].text.len > 0 ? (uint8_t)value[MAREY_FIELD_S].text.ptr[0] : 0;
     to->track_idx = MAREY_NONE;
@@ -507,7 +520,6 @@ static void dispatch(struct marey_kineto *kineto, struct incoming *in)
         return;
     }
     if (to->phase == 'M') {
-        kineto->n_metadata++;
         add_metadata(kineto, in);
         return;
     }

@@ -9,6 +9,7 @@
 
 #include "import/fields.h"
 #include "import/names.h"
+#include "import/part.h"
 #include "trace/builder.h"
 
 /* Times of a record lie within ± this, so that start, end and base can be added. */
@@ -52,6 +53,7 @@ struct marey_kineto {
     uint64_t n_without_phase; /* members, but none of them a ph */
     struct marey_resolved last;
     struct marey_meta_record last_meta; /* if it was of phase M */
+    struct marey_file_part part;
 };
 
 /* False without memory. */

@@ -104,9 +104,10 @@ struct marey_batch {
 };
 
 enum marey_walk_stop {
-    MAREY_WALK_MORE,  /* the window ends here */
-    MAREY_WALK_END,   /* the list is closed; `at` is behind the bracket */
-    MAREY_WALK_BROKEN /* `fail` says where, `broken` in words what */
+    MAREY_WALK_MORE,   /* the window ends here */
+    MAREY_WALK_END,    /* the list is closed; `at` is behind the bracket */
+    MAREY_WALK_BROKEN, /* `fail` says where, `broken` in words what */
+    MAREY_WALK_PART    /* `at` is behind the marker of a part */
 };
 
 struct marey_walk {

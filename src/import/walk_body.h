@@ -117,7 +117,8 @@ static inline bool add_matched(struct marey_walk *walk, const struct found *foun
         else if (phase == 'i')
             marey__builder_add_instant(kineto->builder, &point);
         else
-            marey__builder_add_flow(kineto->builder, &point, found->match->id, phase);
+            marey__builder_add_flow(kineto->builder, &point,
+                                    marey_part_flow_id(&kineto->part, found->match->id), phase);
     }
     kineto->n_records++;
     kineto->n_events += phase != 'M';
@@ -253,6 +254,8 @@ static bool walk_batch(struct marey_walk *walk, struct scan *scan)
             return false;
         walk->at = end;
         walk->is_first = false;
+        if (walk->kineto->part.is_pending)
+            break;
     }
     return true;
 }
@@ -279,13 +282,15 @@ static enum marey_walk_stop walk_list(struct marey_walk *walk)
         if (begins_batch(walk, at)) {
             if (!walk_batch(walk, &scan))
                 return stop_walk(walk, scan.fail);
-            continue;
+        } else {
+            const char *end = walk_record(walk, &scan, at);
+            if (end == NULL)
+                return stop_walk(walk, scan.fail);
+            walk->at = end;
+            walk->is_first = false;
         }
-        const char *end = walk_record(walk, &scan, at);
-        if (end == NULL)
-            return stop_walk(walk, scan.fail);
-        walk->at = end;
-        walk->is_first = false;
+        if (walk->kineto->part.is_pending)
+            return MAREY_WALK_PART;
     }
 }
 

@@ -21,6 +21,7 @@ struct marey_source_mark {
     size_t async_span;
     size_t quarantined;
     size_t meta_record;
+    int64_t shift_ns; /* of its times, beside the base */
 };
 
 /* A begun slice or span that has not ended; a stack per track or per async id. */

@@ -108,6 +108,12 @@ struct marey_source *marey__builder_source(struct marey_builder *builder)
     return &builder->trace->sources.at[builder->source_idx];
 }
 
+void marey__builder_shift_source(struct marey_builder *builder, int64_t shift_ns)
+{
+    MAREY_ASSERT(builder->source_idx != MAREY_NONE);
+    builder->marks.at[builder->source_idx].shift_ns = shift_ns;
+}
+
 static uint32_t intern_or_fail(struct marey_builder *builder, struct marey_str text)
 {
     const uint32_t id = marey__intern(&builder->trace->strings, text);

@@ -82,7 +82,11 @@ static void place_all(struct marey_builder *builder)
     for (size_t i = 0; i < builder->marks.n; i++) {
         const struct marey_source_mark *to =
             i + 1 < builder->marks.n ? &builder->marks.at[i + 1] : &end;
-        place_source(builder, &builder->marks.at[i], to, trace->sources.at[i].base_ns);
+        int64_t zero_ns = 0;
+        if (__builtin_add_overflow(trace->sources.at[i].base_ns, builder->marks.at[i].shift_ns,
+                                   &zero_ns))
+            zero_ns = trace->sources.at[i].base_ns;
+        place_source(builder, &builder->marks.at[i], to, zero_ns);
     }
 }
 

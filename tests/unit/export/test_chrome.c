@@ -181,22 +181,33 @@ static void records_set_aside_are_written_or_counted(void **state)
     marey_text_release(&text);
 }
 
-static void several_sources_are_refused(void **state)
+/* The second rank's pids and arrows are others in the file, and its name says the rank. */
+static void several_sources_do_not_collide(void **state)
 {
     (void)state;
-    struct make_trace make;
-    make_trace_begin(&make, NULL);
-    make_source(&make, 1);
-    make_thread(&make, "1", "1");
-    make_slice(&make, "cpu_op", "a", 0, 1);
-    struct marey_trace *trace = make_trace_end(&make);
-    struct marey_error err = {0};
-    struct marey_text text = {0};
-    EXPECT_STATUS(marey_export_chrome_text(trace, NULL, &text, &err), MAREY_UNSUPPORTED);
-    EXPECT_STR(err.message, "cannot write the trace as one file: '2 sources' do not fit a format "
-                            "of one, load and export them one by one");
-    EXPECT_TRUE(text.ptr == NULL);
-    marey_trace_free(trace);
+    static const char text[] =
+        "[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":7,\"args\":{\"name\":\"python\"}},"
+        "{\"ph\":\"X\",\"name\":\"a\",\"pid\":7,\"tid\":7,\"ts\":1,\"dur\":2},"
+        "{\"ph\":\"s\",\"id\":5,\"pid\":7,\"tid\":7,\"ts\":1}]"
+        "{\"baseTimeNanoseconds\":1000,\"traceEvents\":["
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":7,\"args\":{\"name\":\"python\"}},"
+        "{\"ph\":\"X\",\"name\":\"b\",\"pid\":7,\"tid\":7,\"ts\":1,\"dur\":2},"
+        "{\"ph\":\"X\",\"name\":\"c\",\"pid\":\"Spans\",\"tid\":7,\"ts\":1,\"dur\":2},"
+        "{\"ph\":\"s\",\"id\":5,\"pid\":7,\"tid\":7,\"ts\":1}],\"tail\":\"t\"}";
+    struct marey_text written = rewrite(text);
+    EXPECT_HOLDS(written.ptr, "\"args\": {\"source\": 0, \"rank\": 0, \"shift_ns\": 0, "
+                              "\"flow_ids\": 0, \"pids\": {}}");
+    EXPECT_HOLDS(written.ptr, "\"name\": \"marey_source\", \"ph\": \"M\", \"pid\": 8, \"tid\": 0,\n"
+                              "    \"args\": {\"source\": 1, \"rank\": 1, \"shift_ns\": -1000, "
+                              "\"flow_ids\": 6, \"pids\": {\"8\": \"7\"}, "
+                              "\"head\": {\"baseTimeNanoseconds\": 1000, \"tail\": \"t\"}}");
+    EXPECT_HOLDS(written.ptr, "\"pid\": 8,\n    \"args\": {\"name\": \"rank 1: python\", "
+                              "\"marey\": {\"name\":\"python\"}}");
+    EXPECT_HOLDS(written.ptr, "\"pid\": \"Spans\", \"tid\": 0,\n    \"args\": "
+                              "{\"name\": \"rank 1\", \"marey\": null}");
+    EXPECT_HOLDS(written.ptr, "\"name\": \"b\", \"pid\": 8, \"tid\": 7,\n    \"ts\": 2.000,");
+    EXPECT_HOLDS(written.ptr, "\"ph\": \"s\", \"id\": 11, \"pid\": 8,");
+    marey_text_release(&written);
 }
 
 static void args_can_be_left_out(void **state)
@@ -469,6 +480,14 @@ static void every_lack_of_memory_is_told(void **state)
         "\"traceName\":\"t\"}");
     EXPECT_TRUE(alloc_fail_sweep(export_text, trace) > 8);
     marey_trace_free(trace);
+    trace =
+        read_bytes("[{\"ph\":\"s\",\"id\":2,\"pid\":1,\"tid\":1,\"ts\":3},"
+                   "{\"ph\":\"X\",\"name\":\"a\",\"pid\":\"p\",\"tid\":2,\"ts\":1,\"dur\":1}]"
+                   "{\"k\":1,\"traceEvents\":["
+                   "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"n\"}},"
+                   "{\"ph\":\"X\",\"name\":\"a\",\"pid\":\"p\",\"tid\":2,\"ts\":1,\"dur\":1}]}");
+    EXPECT_TRUE(alloc_fail_sweep(export_text, trace) > 16);
+    marey_trace_free(trace);
 }
 
 int main(void)
@@ -481,7 +500,7 @@ int main(void)
         cmocka_unit_test(mended_scalars_are_counted),
         cmocka_unit_test(begins_and_ends_pair_again),
         cmocka_unit_test(records_set_aside_are_written_or_counted),
-        cmocka_unit_test(several_sources_are_refused),
+        cmocka_unit_test(several_sources_do_not_collide),
         cmocka_unit_test(args_can_be_left_out),
         cmocka_unit_test(a_stream_gets_the_same_bytes),
         cmocka_unit_test(a_stream_ends_when_its_receiver_fails),

@@ -12,18 +12,17 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static void round_trip(const char *path, bool with_ledger)
+/* Writes and reads again; *first is freed. */
+static void write_and_read(struct marey_trace *first, const char *what, bool with_ledger)
 {
     struct marey_error err = {0};
-    struct marey_trace *first = NULL;
     struct marey_trace *again = NULL;
     struct marey_text text = {0};
     struct difference difference = {0};
-    EXPECT_OK(marey_import_file(path, NULL, &first, &err), &err);
     EXPECT_OK(marey_export_chrome_text(first, NULL, &text, &err), &err);
     EXPECT_OK(marey_import_bytes((struct marey_str){text.ptr, text.len}, NULL, &again, &err), &err);
     if (!same_trace(first, again, with_ledger, &difference)) {
-        print_message("# %s\n", path);
+        print_message("# %s\n", what);
         EXPECT_FAIL(difference.text);
     }
 
@@ -36,6 +35,64 @@ static void round_trip(const char *path, bool with_ledger)
     marey_text_release(&text);
     marey_trace_free(again);
     marey_trace_free(first);
+}
+
+static void round_trip(const char *path, bool with_ledger)
+{
+    struct marey_error err = {0};
+    struct marey_trace *trace = NULL;
+    EXPECT_OK(marey_import_file(path, NULL, &trace, &err), &err);
+    write_and_read(trace, path, with_ledger);
+}
+
+#define MOST_PATHS 8
+
+/* Files of several ranks as one: pids, ids of arrows and correlations collide, bases differ. */
+static void round_trip_of_several(const char *const *names)
+{
+    const char *paths[MOST_PATHS];
+    struct marey_error err = {0};
+    struct marey_trace *trace = NULL;
+    size_t n = 0;
+    for (; names[n] != NULL; n++)
+        paths[n] = expect_data_path(names[n]);
+    EXPECT_OK(marey_import_files(paths, n, NULL, &trace, &err), &err);
+    write_and_read(trace, names[0], true);
+}
+
+static void identity_holds_for_several_sources(void **state)
+{
+    (void)state;
+    static const char *const cases[][MOST_PATHS] = {
+        {"sched5.json.gz", "sched9.json.gz"},
+        {"cpu_mlp_train.json.gz", "torch211_streams_sync.json.gz", "verbose_sync.json.gz",
+         "gpt_compiled_cudagraph.json.gz"},
+        {"torch211_lazy.json.gz", "fixtures/F12_empty_object.json",
+         "fixtures/F17e_only_metadata.json", "fixtures/D11_loose_flows.json"},
+        {"fixtures/T14_two_bases_rank0.json", "fixtures/T14_two_bases_rank1.json"},
+        {"fixtures/F17a_bare_array.json", "fixtures/N13_async.json", "sched5.json.gz"},
+        {"fixtures/N08_unclosed_begin.json", "fixtures/N17_pid_zero.json"},
+        {"fixtures/T13_negative_ts.json", "fixtures/D08_graph_launch.json"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        round_trip_of_several(cases[i]);
+}
+
+/* Not equal to the ledger, which tells of the joining. */
+static void identity_holds_for_joined_documents(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"distributedInfo\":{\"rank\":1},\"traceEvents\":["
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"a\"}},"
+        "{\"ph\":\"X\",\"name\":\"x\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2}]}"
+        "{\"distributedInfo\":{\"rank\":7},\"baseTimeNanoseconds\":1000,\"traceEvents\":["
+        "{\"ph\":\"B\",\"name\":\"y\",\"pid\":1,\"tid\":1,\"ts\":1},"
+        "{\"ph\":\"E\",\"name\":\"y\",\"pid\":1,\"tid\":1,\"ts\":4}],\"k\":[1, 2]}";
+    struct marey_error err = {0};
+    struct marey_trace *trace = NULL;
+    EXPECT_OK(marey_import_bytes(marey__str(text), NULL, &trace, &err), &err);
+    write_and_read(trace, "joined", false);
 }
 
 static void identity_holds_for_recorded_traces(void **state)
@@ -132,10 +189,14 @@ int main(void)
     const struct CMUnitTest own[] = {
         cmocka_unit_test(identity_holds_for_recorded_traces),
         cmocka_unit_test(identity_holds_for_fixtures),
+        cmocka_unit_test(identity_holds_for_several_sources),
+        cmocka_unit_test(identity_holds_for_joined_documents),
     };
     const struct CMUnitTest all[] = {
         cmocka_unit_test(identity_holds_for_recorded_traces),
         cmocka_unit_test(identity_holds_for_fixtures),
+        cmocka_unit_test(identity_holds_for_several_sources),
+        cmocka_unit_test(identity_holds_for_joined_documents),
         cmocka_unit_test(identity_holds_for_public_traces),
     };
     /* A case that cmocka skips counts as failed in its TAP output. */
