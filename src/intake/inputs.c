@@ -112,12 +112,26 @@ static struct marey_str text_of(uint32_t text_id)
     return marey__recorder_text(text_id, &scope);
 }
 
+/* Numbers beside the plain ones; what else a collector names has no type in torch's files. */
+static bool is_number(struct marey_str type)
+{
+    static const char *const numbers[] = {"ComplexDouble", "SymInt", "SymFloat", "SymBool"};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (marey__str_is_c(type, numbers[i]))
+            return true;
+    return false;
+}
+
+/* As torch writes it: a generic list, a string, a device, a generator and an object are "". */
 static void add_type(struct marey_textbuf *out, const struct input *input)
 {
     struct marey_str name = {"", 0};
 
-    if (input->type == MAREY_INPUT_TENSOR || input->type == MAREY_INPUT_OTHER)
+    if (input->type == MAREY_INPUT_TENSOR)
         name = text_of(input->text_id);
+    else if (input->type == MAREY_INPUT_OTHER && is_number(text_of(input->text_id)))
+        name = (struct marey_str){"Scalar", 6};
     else if (input->type == MAREY_INPUT_INT || input->type == MAREY_INPUT_DOUBLE ||
              input->type == MAREY_INPUT_BOOL)
         name = (struct marey_str){"Scalar", 6};
@@ -125,8 +139,6 @@ static void add_type(struct marey_textbuf *out, const struct input *input)
         name = (struct marey_str){"TensorList", 10};
     else if (input->type == MAREY_INPUT_SCALAR_LIST)
         name = (struct marey_str){"ScalarList", 10};
-    else if (input->type == MAREY_INPUT_GENERIC_LIST)
-        name = (struct marey_str){"GenericList", 11};
     marey__text_add_json(out, name.ptr != NULL ? name : (struct marey_str){"", 0});
 }
 

@@ -47,13 +47,14 @@ static void inputs_of_tensors_have_dims_strides_and_types(void **state)
         HEAD(MAREY_INPUT_NONE, 0, 0, 0),
         HEAD(MAREY_INPUT_STRING, 0, 0, 0),
         HEAD(MAREY_INPUT_OTHER, 0, 0, text("Device")),
+        HEAD(MAREY_INPUT_OTHER, 0, 0, text("SymInt")),
     };
 
     expect_json(word, sizeof word / sizeof word[0],
-                ", \"Input Dims\": [[2, 3], [], [], [], [], []]"
-                ", \"Input Strides\": [[3, 1], [], [], [], [], []]"
-                ", \"Input type\": [\"float\", \"long int\", \"\", \"\", \"\", \"Device\"]"
-                ", \"Concrete Inputs\": [\"\", \"\", \"\", \"\", \"\", \"\"]");
+                ", \"Input Dims\": [[2, 3], [], [], [], [], [], []]"
+                ", \"Input Strides\": [[3, 1], [], [], [], [], [], []]"
+                ", \"Input type\": [\"float\", \"long int\", \"\", \"\", \"\", \"\", \"Scalar\"]"
+                ", \"Concrete Inputs\": [\"\", \"\", \"\", \"\", \"\", \"\", \"\"]");
 }
 
 static void inputs_that_are_scalars_are_spelled_out(void **state)
@@ -103,7 +104,7 @@ static void inputs_that_are_lists_nest(void **state)
                 ", \"Input Dims\": [[[4], [5]], [], [], [], []]"
                 ", \"Input Strides\": [[[], [1]], [], [], [], []]"
                 ", \"Input type\": [\"TensorList\", \"ScalarList\", \"TensorList\", "
-                "\"GenericList\", \"Scalar\"]"
+                "\"\", \"Scalar\"]"
                 ", \"Concrete Inputs\": [\"\", \"[1, 2]\", \"\", \"\", \"9\"]");
 }
 
