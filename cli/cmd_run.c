@@ -274,6 +274,10 @@ static enum cli_exit run_run(const void *settings, size_t n_operands, char **ope
         usage_error(&command_run, "no module behind '-m', write 'marey run -m MODULE [ARG...]'");
         return CLI_USAGE;
     }
+    if (run->output && strcmp(run->output, "-") == 0) {
+        usage_error(&command_run, "'--output -' is no file: standard output is the program's");
+        return CLI_USAGE;
+    }
     if (!output_can_be_written(run))
         return CLI_FAILED;
     char **words = complete_words(n_operands, operands, python);
@@ -334,7 +338,8 @@ const struct command command_run = {
         "printed on standard error; what the program itself prints stays as it is, and so does "
         "its exit status.\n\n"
         "PROGRAM is a Python with its words, a console script such as torchrun, a script whose "
-        "name ends in .py, or -m and a module; the last two are run by the Python beside this "
+        "name ends in .py, a folder with a __main__.py, or -m and a module; the last three are run "
+        "by the Python beside this "
         "command, else by that of the path. The program need not know of Marey, and may use "
         "marey.profile and torch.profiler itself. Python programs that it starts are recorded "
         "too, each into a file of its own: every rank of a job. Workers of a DataLoader have "

@@ -192,11 +192,22 @@ static bool read_head(const char *path, char head[HEAD_BYTES + 1])
     return strncmp(head, "#!", 2) == 0;
 }
 
+/* Python runs the __main__.py in it. A command of the name comes first. */
+static bool is_folder_of_program(const char *word)
+{
+    char path[PROGRAM_PATH_BYTES];
+
+    return join_path(path, word, strlen(word), "__main__.py") && access(path, F_OK) == 0 &&
+           !program_in_path(word, path);
+}
+
 bool program_needs_python(const char *word)
 {
     char head[HEAD_BYTES + 1] = "";
     const size_t len = strlen(word);
 
+    if (is_folder_of_program(word))
+        return true;
     if (len <= 3 || strcmp(word + len - 3, ".py") != 0 || access(word, F_OK) != 0)
         return false;
     return !strchr(word, '/') || !is_executable(word) || !read_head(word, head);

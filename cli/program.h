@@ -27,7 +27,7 @@ bool program_in_path(const char *name, char *path);
 bool program_find_python(char *path);
 
 /* A file such as train.py that Python is to run: it is there, and is not named, by a path, as
- * one that is executed by its first line. */
+ * one that is executed by its first line. Or a folder with a __main__.py in it. */
 bool program_needs_python(const char *word);
 
 /* The name of a Python: python, python3, python3.12, pypy3. */

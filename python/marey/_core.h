@@ -167,6 +167,9 @@ bool core_record_constants(PyObject *module);
 struct marey_session *core_session_of(PyObject *self);
 
 PyObject *core_begin_guard(PyObject *module, PyObject *args);
+PyObject *core_keep_stderr(PyObject *module, PyObject *unused);
+PyObject *core_notice(PyObject *module, PyObject *text);
+void core_print_notice(const char *text, size_t len);
 PyObject *core_arm_guard(PyObject *module, PyObject *unused);
 PyObject *core_end_guard(PyObject *module, PyObject *unused);
 PyObject *core_leave_guard(PyObject *module, PyObject *unused);

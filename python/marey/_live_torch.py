@@ -115,6 +115,15 @@ def is_imported() -> bool:
     return torch is not None and hasattr(torch, "autograd")
 
 
+def uses_gpu() -> bool:
+    """The program has set torch up for a GPU. Asks torch, and sets nothing up."""
+    cuda: Any = sys.modules.get("torch.cuda")
+    try:
+        return bool(cuda is not None and cuda.is_initialized())
+    except Exception:
+        return False  # a torch that is half gone at the end of the program
+
+
 def is_importable() -> bool:
     import importlib.util
 

@@ -62,13 +62,8 @@ def _options() -> Options | None:
 
 
 def _say(*lines: str) -> None:
-    """In one write, whatever the program has made of sys.stderr."""
-    data = "".join(f"{line}\n" for line in lines).encode(errors="backslashreplace")
-    while data:
-        try:
-            data = data[os.write(2, data) :]
-        except OSError:
-            return
+    """In one write, whatever the program has made of sys.stderr and of descriptor 2."""
+    _core.notice("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace"))
 
 
 # ---- what the command asks beforehand ------------------------------------------------------------------
@@ -166,6 +161,15 @@ class _Process:
         trace.export_chrome(path, overwrite, False, 0)
         return path
 
+    def _write_somewhere(self, trace: _core.Trace, rank: int | None) -> str:
+        """Where it was to be, or where there is room: what was recorded is worth more."""
+        try:
+            return self.write(trace, rank)
+        except OSError as error:
+            _say(f"marey: {error.strerror or error}")
+            self.options.output, self.options.folder = None, os.environ.get("TMPDIR") or "/tmp"
+            return self.write(trace, rank)
+
     # -- the end
 
     def finish(self) -> None:
@@ -193,7 +197,12 @@ class _Process:
         if self.is_worker and _loads_data():
             return
         trace = self._trace(rank)
-        path = self.write(trace, rank.rank)
+        path = self._write_somewhere(trace, rank.rank)
+        if _live_torch.uses_gpu():
+            _say(
+                "marey: the program uses a GPU, whose kernels and copies cannot be recorded yet: the"
+                " profile has its operators on the CPU"
+            )
         _say(*self._table(trace, rank), f"marey: wrote '{_shown(path)}'")
 
     def _trace(self, rank: Rank) -> _core.Trace:
@@ -267,6 +276,7 @@ def _watch_the_default() -> None:
 
 def _begin(options: Options, words: list[str]) -> None:
     global _process
+    _core.keep_stderr()
     _process = process = _Process(options, words)
     # The first to be registered, so the last to be called.
     atexit.register(process.finish)

@@ -98,24 +98,13 @@ static void on_signal(int number)
     errno = error;
 }
 
-static void print(const char *text, size_t len)
-{
-    for (ssize_t n = 0; len > 0; text += n, len -= (size_t)n) {
-        n = write(STDERR_FILENO, text, len);
-        if (n < 0 && errno == EINTR)
-            n = 0;
-        if (n < 0)
-            return; /* nobody is there to be told */
-    }
-}
-
 /* Not a part of its caller, which keeps a whole message too: a frame has a limit. */
 __attribute__((noinline)) static void say(const char *what, const char *text, const char *end)
 {
     char line[MAREY_ERROR_MESSAGE_BYTES + 64];
 
     (void)snprintf(line, sizeof line, "marey: terminated, %s%s%s\n", what, text, end);
-    print(line, strlen(line));
+    core_print_notice(line, strlen(line));
 }
 
 /* The one that the program prints at its end. */
@@ -129,7 +118,7 @@ static void print_table(struct marey_trace *trace)
 
     if (guard.header != NULL && marey_averages_new(trace, &options, &averages, NULL) == MAREY_OK &&
         marey_table_text(averages, &layout, &text, NULL) == MAREY_OK)
-        print(text.ptr, text.len);
+        core_print_notice(text.ptr, text.len);
     marey_text_release(&text);
     marey_averages_free(averages);
 }

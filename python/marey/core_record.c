@@ -191,6 +191,8 @@ PyMethodDef core_record_functions[] = {
     {"check_meta", record_check_meta, METH_VARARGS,
      "Raise what Session.add_meta would raise for this key and JSON text."},
     {"schedule_action", record_schedule_action, METH_VARARGS, "What to do in a step."},
+    {"keep_stderr", core_keep_stderr, METH_NOARGS, "Notices go to what is standard error now."},
+    {"notice", core_notice, METH_O, "Print bytes on the standard error that was kept."},
     {"begin_guard", core_begin_guard, METH_VARARGS,
      "Write a session's trace at SIGTERM or SIGHUP."},
     {"end_guard", core_end_guard, METH_NOARGS, "True if the trace is still to be written."},

@@ -28,7 +28,7 @@ static const struct {
     {EROFS, "choose another folder"},
     {ENOSPC, "free some space or choose another disk"},
     {EDQUOT, "free some space or choose another disk"},
-    {EFBIG, "raise the file size limit (ulimit -f) or write .gz"},
+    {EFBIG, "raise the file size limit (ulimit -f); .gz is smaller"},
     {ENAMETOOLONG, "choose a shorter name"},
 };
 
@@ -47,9 +47,9 @@ static enum marey_status fail_io(struct marey_error *err, const char *path, int 
 
 static enum marey_status fail_exists(struct marey_error *err, const char *path)
 {
-    return marey__fail(err, MAREY_IO,
-                       "cannot write '%s': it exists, allow to overwrite it or choose another name",
-                       path);
+    return marey__fail(
+        err, MAREY_IO,
+        "cannot write '%s': it exists, set the option `overwrite` or choose another name", path);
 }
 
 /* An existing target must be a regular file: a rename would replace a device such as

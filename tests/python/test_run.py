@@ -203,6 +203,41 @@ c.sem_wait(semaphore)
     assert run.names() == ["marked"]
 
 
+def test_a_file_that_gets_the_number_of_standard_error_stays_the_programs(run: Runner) -> None:
+    done = run.script(MARKED + """
+os.close(2)
+assert os.open("data.out", os.O_CREAT | os.O_WRONLY) == 2
+os.write(2, b"DATA")
+""")
+    assert done.returncode == 0
+    assert (run.folder / "data.out").read_text() == "DATA"
+    assert "marey: wrote" in done.stderr
+
+
+def test_a_program_may_close_all_descriptors(run: Runner) -> None:
+    done = run.script(MARKED + """
+os.closerange(0, 256)
+for number in range(256):
+    os.open("data.out", os.O_CREAT | os.O_WRONLY)
+""")
+    assert done.returncode == 0
+    assert (run.folder / "data.out").read_text() == ""
+    assert run.names() == ["marked"]
+
+
+def test_a_trace_that_cannot_be_written_goes_elsewhere(run: Runner, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run.environment["TMPDIR"] = str(elsewhere)
+    (run.folder / "gone").mkdir()
+    done = run.script(MARKED + "os.rmdir('gone')", options=("-o", "gone/trace.json"))
+    assert done.returncode == 0
+    assert "marey: cannot write '" in done.stderr
+    (path,) = elsewhere.glob("marey-script-*.json.gz")
+    assert f"marey: wrote '{path.relative_to(run.folder)}'" in done.stderr
+    assert marey.load(path).events()[0].name == "marked"
+
+
 @pytest.mark.forks
 def test_a_forked_child_is_terminated(run: Runner) -> None:
     done = run.script(MARKED + """
@@ -229,6 +264,13 @@ def test_modules_and_commands(run: Runner) -> None:
     assert set(run.traces()) >= {
         "marey-c-PID.json.gz", "marey-package-PID.json.gz", "marey-part-PID.json.gz",
     }  # fmt: skip
+
+
+def test_a_folder_with_a_main(run: Runner) -> None:
+    run.write("package/__main__.py", MARKED + "print(sys.argv)")
+    done = run.plain(str(run.command), "run", "package", "x")
+    assert (done.returncode, done.stdout) == (0, "['package', 'x']\n")
+    assert run.traces() == ["marey-package-PID.json.gz"]
 
 
 def test_a_console_script(run: Runner) -> None:
@@ -356,9 +398,19 @@ def test_a_file_that_appears_meanwhile_is_kept(run: Runner) -> None:
 def test_a_trace_that_cannot_be_written_is_told(run: Runner) -> None:
     code = MARKED + "os.mkdir('gone'); os.rmdir('gone'); os.rmdir('folder'); sys.exit(6)"
     (run.folder / "folder").mkdir()
+    run.environment["TMPDIR"] = str(run.folder / "nowhere")
     done = run.script(code, options=("-o", "folder/x.json"))
     assert done.returncode == 6
     assert "marey: cannot write the trace of 'script'" in done.stderr
+
+
+def test_a_gpu_in_use_is_told(run: Runner) -> None:
+    code = """
+import types
+sys.modules["torch.cuda"] = types.SimpleNamespace(is_initialized=lambda: True)
+"""
+    assert "uses a GPU, whose kernels and copies cannot" in run.script(MARKED + code).stderr
+    assert "GPU" not in run.script(MARKED).stderr
 
 
 def test_the_table_is_as_asked(run: Runner) -> None:

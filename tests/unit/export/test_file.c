@@ -127,9 +127,9 @@ static void file_is_overwritten_only_if_asked(void **state)
     const char *path = in_folder("a.json");
     write_old(path);
     EXPECT_STATUS(write_new(path, false, &err), MAREY_IO);
-    (void)snprintf(message, sizeof message,
-                   "cannot write '%s': it exists, allow to overwrite it or choose another name",
-                   path);
+    (void)snprintf(
+        message, sizeof message,
+        "cannot write '%s': it exists, set the option `overwrite` or choose another name", path);
     EXPECT_STR(err.message, message);
     expect_file(path, "old");
     EXPECT_OK(write_new(path, true, &err), &err);
@@ -149,7 +149,7 @@ static void file_that_came_meanwhile_stays(void **state)
     EXPECT_OK(marey__outfile_write(&file, "new", 3, &err), &err);
     write_old(path);
     EXPECT_STATUS(marey__outfile_commit(&file, &err), MAREY_IO);
-    EXPECT_HOLDS(err.message, "it exists, allow to overwrite it");
+    EXPECT_HOLDS(err.message, "it exists, set the option");
     marey__outfile_release(&file);
     expect_file(path, "old");
     EXPECT_U64(empty_folder(), 1);
