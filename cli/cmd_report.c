@@ -48,17 +48,25 @@ static struct marey_table_options table_options(const struct report_settings *re
 }
 
 /* Else an empty column is all that shows it. */
-static void tell_stacks_missing(const struct marey_averages *averages)
+static void tell_missing(const struct report_settings *report,
+                         const struct marey_averages *averages)
 {
     size_t n = 0;
     const struct marey_average *row = marey_averages_rows(averages, &n);
+    bool has_stacks = n == 0;
+    bool has_overloads = n == 0;
 
-    for (size_t i = 0; i < n; i++)
-        if (marey_averages_string(averages, row[i].stack_id).len > 0)
-            return;
-    if (n > 0)
+    for (size_t i = 0; i < n; i++) {
+        has_stacks |= marey_averages_string(averages, row[i].stack_id).len > 0;
+        has_overloads |= marey_averages_string(averages, row[i].overload_id).len > 0;
+    }
+    if (report->by_stack > 0 && !has_stacks)
         message_print("the trace has no stacks, so that '--group-by stack' changes nothing; "
                       "torch.profiler records them with_stack=True");
+    if (report->by_overload && !has_overloads)
+        message_print("the trace has no names of overloads, so that '--group-by overload' changes "
+                      "nothing; torch.profiler records them if its experimental_config says "
+                      "capture_overload_names=True");
 }
 
 static enum marey_status marey_report(struct marey_trace *trace,
@@ -80,8 +88,8 @@ static enum marey_status marey_report(struct marey_trace *trace,
     enum marey_status status = marey_averages_new(trace, &options, &averages, err);
     if (status == MAREY_OK)
         status = marey_table_text(averages, &layout, text, err);
-    if (status == MAREY_OK && report->by_stack > 0)
-        tell_stacks_missing(averages);
+    if (status == MAREY_OK)
+        tell_missing(report, averages);
     marey_averages_free(averages);
     return status;
 }

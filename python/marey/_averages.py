@@ -9,7 +9,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from marey import _core
-from marey._events import DEVICE_KINDS, Event, parse_json, us_of
+from marey._events import DEVICE_KINDS, Event, missing, parse_json, us_of
 
 if TYPE_CHECKING:
     from marey._trace import Trace
@@ -139,6 +139,11 @@ class Row:
     overload_name: str | None
     first: Event | None = field(repr=False, compare=False)
     """The earliest call."""
+
+    def __getattr__(self, name: str) -> Any:
+        from marey._torch import FunctionEventAvg
+
+        raise missing(self, name, FunctionEventAvg, "key_averages()")
 
     @property
     def is_device(self) -> bool:
@@ -321,10 +326,18 @@ _Averages = TypeVar("_Averages", bound=Averages)
 def told(averages: _Averages) -> _Averages:
     """The same, after a warning if they were asked for by what the trace does not have: else
     an empty column is all that shows it. For functions that a program calls."""
-    if averages._grouping.by_stack > 0 and len(averages) and not any(row.stack for row in averages):
+    grouping = averages._grouping
+    if grouping.by_stack > 0 and len(averages) and not any(row.stack for row in averages):
         warnings.warn(
             "the trace has no stacks, so that group_by_stack_n changes nothing; torch.profiler"
             " records them with with_stack=True",
+            stacklevel=3,
+        )
+    if grouping.by_overload and len(averages) and not any(row.overload_name for row in averages):
+        warnings.warn(
+            "the trace has no names of overloads, so that group_by_overload_name changes nothing;"
+            " torch.profiler records them if its experimental_config says"
+            " capture_overload_names=True",
             stacklevel=3,
         )
     return averages

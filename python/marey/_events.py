@@ -33,6 +33,14 @@ def us_of(ns: int | None) -> float | None:
     return None if ns is None else ns / 1000
 
 
+def missing(instance: object, name: str, torchs: type, call: str) -> AttributeError:
+    """What to raise for an attribute that there is not: where torch's is to be had."""
+    words = f"{type(instance).__name__!r} object has no attribute {name!r}"
+    if not name.startswith("_") and hasattr(torchs, name):
+        words += f"; torch's is that of trace.view(compat=\"torch\").{call}"
+    return AttributeError(words, name=name, obj=instance)
+
+
 def sum_ns(times: Iterable[int | None]) -> int | None:
     """None if one of them is not known."""
     total = 0
@@ -359,6 +367,11 @@ class Event:
         slices = self._trace._links["slice_idx"]
         at = bisect_left(slices, self.index)
         return at if at < len(slices) and slices[at] == self.index else None
+
+    def __getattr__(self, name: str) -> Any:
+        from marey._torch import FunctionEvent
+
+        raise missing(self, name, FunctionEvent, "events()")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Event):

@@ -92,6 +92,22 @@ def _prepare_torch(is_asked: bool) -> _live_torch.Wish | None:
     return _live_torch.Wish()
 
 
+_is_told = False
+
+
+def _tell_kernels_missing() -> None:
+    """Once: who asked for nothing by name may take the profile for a whole one."""
+    global _is_told
+    if _is_told or not _live_torch.uses_gpu():
+        return
+    _is_told = True
+    _live_torch.warn(
+        "the program uses a GPU, whose kernels and copies cannot be recorded yet: the profile has"
+        " its operators on the CPU",
+        stacklevel=5,  # the with statement
+    )
+
+
 # ---- one cycle ------------------------------------------------------------------------------------------------
 
 
@@ -311,6 +327,7 @@ class profile:
         self.record_steps = schedule is not None
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
+        self._takes_what_there_is = activities is None
         self._wish = _prepare_torch(activities is not None)
         self._with_torch = self._wish is not None
         wants = _core.WANT_RANGES | CLOCKS[clock]
@@ -319,6 +336,7 @@ class profile:
         if record_shapes:
             wants |= _core.WANT_INPUTS
         self._options = {"wants": wants, "pool_bytes": pool_bytes or 0}
+        self._was_started = False
         self._metadata: dict[str, str] = {}
         self._is_running = False
         self._step_range: _core.record_function | None = None
@@ -337,6 +355,7 @@ class profile:
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
         self._is_running = True
+        self._was_started = True
         try:
             self._go_to(self._action_of_step())
         except BaseException:
@@ -361,6 +380,8 @@ class profile:
             raise RuntimeError("the profiler does not run, start it before it is stopped")
         self._end_step()
         self._is_running = False
+        if self._takes_what_there_is:
+            _tell_kernels_missing()
         self._go_to(None)
 
     def __enter__(self) -> profile:
@@ -462,8 +483,19 @@ class profile:
     def _cycle(self) -> _Cycle:
         cycle = self._recording or self._finished
         if cycle is None:
-            raise RuntimeError("nothing was recorded yet: there is no active step behind")
+            raise RuntimeError(self._why_nothing())
         return cycle
+
+    def _why_nothing(self) -> str:
+        if not self._was_started:
+            return "nothing was recorded: the profiler was not started"
+        if self.schedule is None:
+            return "nothing was recorded in this process"
+        steps = "1 step" if self.step_num == 1 else f"{self.step_num} steps"
+        return (
+            f"nothing was recorded yet: step() has ended {steps}, and by the schedule none of them"
+            " was active"
+        )
 
     @property
     def trace(self) -> Trace:
@@ -504,12 +536,12 @@ class profile:
         return told(ProfileAverages(self.trace, grouping))
 
     def export_chrome_trace(
-        self, path: Path, overwrite: bool = False, use_python_export: bool = False
+        self, path: Path, overwrite: bool = True, use_python_export: bool = False
     ) -> None:
         """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
 
-        The file appears complete or not at all; an existing one is kept unless overwrite
-        is true. use_python_export is torch's, whose handler for TensorBoard hands it over;
+        The file appears complete or not at all. As torch does, it takes the place of an
+        earlier one, unless overwrite is false. use_python_export is torch's, whose handler for TensorBoard hands it over;
         there is one exporter here.
         """
         self.trace.export_chrome_trace(path, overwrite)

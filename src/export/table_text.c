@@ -242,7 +242,10 @@ void marey__table_write_text(const struct marey_table *table, struct marey_textb
     marey__table_add_account(table, out);
     marey__table_add_title(table, out);
     if (table->n_rows == 0) {
-        marey__text_add_c(out, "no rows: nothing here is a slice that a table shows\n");
+        marey__text_add_c(out, "no rows: nothing here is a slice that a table shows");
+        if (table->totals.python_self_ns > 0 && !table->grouping.include_python)
+            marey__text_add_c(out, "; Python functions become rows by --python, include_python");
+        marey__text_add_byte(out, '\n');
         return;
     }
     bool is_first = true;

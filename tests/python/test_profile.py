@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ def test_it_may_be_stopped_inside_its_block() -> None:
 def test_without_a_result_it_says_so() -> None:
     prof = marey.profile()
     for call in (prof.events, prof.key_averages, lambda: prof.trace, lambda: prof.stats):
-        with pytest.raises(RuntimeError, match="nothing was recorded yet"):
+        with pytest.raises(RuntimeError, match="the profiler was not started"):
             call()
 
 
@@ -394,6 +395,18 @@ def test_torchs_arguments_that_ask_for_nothing_are_taken() -> None:
         marey.profile(no_such_argument=None)  # type: ignore[call-arg]
 
 
+def test_a_gpu_in_use_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = types.ModuleType("torch.cuda")
+    cuda.is_initialized = lambda: True  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.cuda", cuda)
+    monkeypatch.setattr(_profile, "_is_told", False)
+    with pytest.warns(UserWarning, match="uses a GPU, whose kernels and copies cannot") as said:
+        for _ in range(2):
+            with marey.profile():
+                work()
+    assert [warning.filename for warning in said] == [__file__]
+
+
 def test_cuda_is_not_to_be_had() -> None:
     with pytest.raises(marey.CollectorError, match="there is no CUDA collector yet"):
         marey.profile(activities=[marey.ProfilerActivity.CPU, marey.ProfilerActivity.CUDA])
@@ -458,6 +471,30 @@ def test_stacks_that_are_not_there_are_told() -> None:
             averages(group_by_stack_n=-1)
 
 
+def test_what_only_torchs_events_have_is_named() -> None:
+    with marey.profile() as prof:
+        work()
+    (event,), (row,) = prof.events(), prof.key_averages()
+    words = r"no attribute 'kernels'; torch's is that of trace.view\(compat=\"torch\"\).events\(\)$"
+    with pytest.raises(AttributeError, match=words):
+        event.kernels  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'flops'; torch's .*\.key_averages\(\)$"):
+        row.flops  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nothing_of_the_kind'$"):
+        event.nothing_of_the_kind  # noqa: B018
+    assert not hasattr(event, "kernels")
+
+
+def test_nothing_recorded_says_why() -> None:
+    prof = marey.profile()
+    with pytest.raises(RuntimeError, match="^nothing was recorded: the profiler was not started$"):
+        prof.key_averages()
+    with marey.profile(schedule=marey.schedule(wait=3, warmup=1, active=1)) as prof:
+        prof.step()
+    with pytest.raises(RuntimeError, match=r"step\(\) has ended 1 step, and by the schedule none"):
+        prof.events()
+
+
 def test_events_have_torchs_names() -> None:
     with marey.profile() as prof, record_function("outer"):
         work("inner")
@@ -475,14 +512,15 @@ def test_events_have_torchs_names() -> None:
     assert inner.sequence_nr == -1
 
 
-def test_a_trace_is_written_once(tmp_path: Path) -> None:
+def test_a_trace_takes_the_place_of_an_earlier_one_as_with_torch(tmp_path: Path) -> None:
     target = tmp_path / "trace.json.gz"
     with marey.profile() as prof:
         work()
-    prof.export_chrome_trace(target)
+    target.write_text("of the run before")
     with pytest.raises(OSError, match="overwrite"):
-        prof.export_chrome_trace(target)
-    prof.export_chrome_trace(target, overwrite=True)
+        prof.export_chrome_trace(target, overwrite=False)
+    assert target.read_text() == "of the run before"
+    prof.export_chrome_trace(target)
     assert marey.load(target).events()[0].name == "work"
 
 
@@ -642,7 +680,7 @@ if pid == 0:
 os.waitpid(pid, 0)
 """
     out = check_python(code).splitlines()
-    assert sorted(out) == ["nothing was recorded yet: there is no active step behind", "ready"]
+    assert sorted(out) == ["nothing was recorded in this process", "ready"]
 
 
 @pytest.mark.parametrize(
