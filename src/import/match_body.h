@@ -25,7 +25,7 @@ static inline bool match_glue(const char *at, const char *glue, size_t len, uint
 }
 
 /* Microseconds in plain form: no sign, no exponent, not beyond the limit. */
-static inline const char *match_time(const char *at, int64_t *ns)
+static const char *match_any_time(const char *at, int64_t *ns)
 {
     static const int64_t power[] = {1,      10,      100,      1000,      10000,
                                     100000, 1000000, 10000000, 100000000, 1000000000};
@@ -52,6 +52,21 @@ static inline const char *match_time(const char *at, int64_t *ns)
     const int64_t decimals = (int64_t)value_of_digits(at, n_decimals);
     *ns += n_decimals < 3 ? decimals * power[3 - n_decimals] : decimals / power[n_decimals - 3];
     return at;
+}
+
+/* Most writers print three decimals. */
+static inline const char *match_time(const char *at, int64_t *ns)
+{
+    const uint32_t ends = no_digits32(at);
+    const unsigned n = (unsigned)__builtin_ctz(ends | 0x80000000U);
+    const uint32_t decimals_end = ends & (ends - 1);
+
+    if (n - 1 > 14 || at[n] != '.' || (decimals_end >> n & 0x1e) != 0x10 || *at == '0')
+        return match_any_time(at, ns);
+    const int64_t whole = (int64_t)value_of_digits(at + n, n);
+    at += n;
+    *ns = whole * 1000 + (at[1] * 100 + at[2] * 10 + at[3] - '0' * 111);
+    return at + 4;
 }
 
 /* So few digits that one behind them is seen. */
@@ -108,13 +123,11 @@ static inline const char *match_template(struct scan *scan, const struct marey_t
                                          struct marey_match *found,
                                          struct marey_launch_args *launch)
 {
-    for (uint32_t i = 0; i < template->n_parts; i++) {
-        const char *glue = template->glue + (size_t) template->part[i].block * MAREY_GLUE_BLOCK;
-        const size_t len = template->part[i].len;
-        if (!match_glue(at, glue, len, template->part[i].last_mask))
+    for (const struct marey_template_part *part = template->part;; part++) {
+        if (!match_glue(at, template->glue + part->glue_at, part->len, part->last_mask))
             return NULL;
-        at += len;
-        switch ((enum marey_part) template->part[i].what) {
+        at += part->len;
+        switch ((enum marey_part)part->what) {
         case MAREY_PART_END:
             return at;
         case MAREY_PART_NAME:
@@ -146,7 +159,6 @@ static inline const char *match_template(struct scan *scan, const struct marey_t
         if (at == NULL)
             return NULL;
     }
-    return NULL;
 }
 
 /* Tries the two templates that followed the last one before, then all. The end of the record

@@ -68,8 +68,7 @@ static inline uint64_t escaped_bits(uint64_t slashes, uint64_t *carry)
 
 /* To the end of an object or array, by blocks, from its opening bracket (depth 0) or from
  * anywhere in it outside a string (depth 1): strings are masked out by the parity of
- * quotes, then brackets of its own kind are counted. Most blocks hold none, which one
- * comparison tells: '{' and '}' are almost the last of ASCII.
+ * quotes, then brackets of its own kind are counted. Most blocks hold none.
  *
  * The inside is not read, but letters that JSON has in strings only may not stand outside
  * of them: a quote too many would else turn strings inside out and swallow the records up
@@ -86,12 +85,15 @@ static const char *scan_to_close(struct scan *scan, const char *at, bool is_obje
             quotes &= ~escaped_bits(block64_is(block, '\\'), &carry);
         const uint64_t outside = ~(prefix_xor(quotes) ^ in_string);
         in_string = (outside >> 63) - 1;
-        const uint64_t wrong = block64_no_json(block) & outside;
-        if (is_object && ((block64_from(block, '{') & outside) | wrong) == 0)
+        const uint64_t special = block64_special(block) & outside;
+        if (is_object && special == 0)
             continue;
 
-        const uint64_t opens = block64_is(block, is_object ? '{' : '[') & outside;
-        const uint64_t all_closes = block64_is(block, is_object ? '}' : ']') & outside;
+        const uint64_t braces_open = block64_is(block, '{') & outside;
+        const uint64_t braces_close = block64_is(block, '}') & outside;
+        const uint64_t wrong = special & ~braces_open & ~braces_close;
+        const uint64_t opens = is_object ? braces_open : block64_is(block, '[') & outside;
+        const uint64_t all_closes = is_object ? braces_close : block64_is(block, ']') & outside;
         uint64_t closes = all_closes;
         for (int64_t n_closed = 1; closes != 0; n_closed++, closes &= closes - 1) {
             const uint64_t below = (closes & (~closes + 1)) - 1;

@@ -42,15 +42,6 @@ static inline uint64_t block64_is(struct block64 block, char c)
     return join_masks(_mm256_cmpeq_epi8(block.low, wanted), _mm256_cmpeq_epi8(block.high, wanted));
 }
 
-/* Bit i is set where byte i of the block is c or a larger byte. */
-static inline uint64_t block64_from(struct block64 block, char c)
-{
-    const __m256i least = _mm256_set1_epi8(c);
-
-    return join_masks(_mm256_cmpeq_epi8(_mm256_max_epu8(block.low, least), block.low),
-                      _mm256_cmpeq_epi8(_mm256_max_epu8(block.high, least), block.high));
-}
-
 /* True if any byte of the block is c. */
 static inline bool block64_has(struct block64 block, char c)
 {
@@ -61,15 +52,15 @@ static inline bool block64_has(struct block64 block, char c)
     return _mm256_testz_si256(found, found) == 0;
 }
 
-/* Bytes that JSON has outside its strings, the words NaN and Infinity included, as one bit a
- * high nibble: allowed are those whose two rows share a bit.
+/* Bytes that JSON has outside its strings, braces not among them, the words NaN and Infinity
+ * included, as one bit a high nibble: allowed are those whose two rows share a bit.
  *
  *     0x0_ TAB LF CR    0x2_ blank " + , - .    0x3_ 0 to 9 :    0x4_ E I N
- *     0x5_ [ ]          0x6_ a e f i l n        0x7_ r s t u y { } */
-static inline __m256i is_no_json(__m256i bytes)
+ *     0x5_ [ ]          0x6_ a e f i l n        0x7_ r s t u y */
+static inline __m256i is_special(__m256i bytes)
 {
     const __m256i by_low = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(6, 36, 70, 68, 68, 108, 36, 4, 4, 109, 5, 82, 34, 83, 42, 0));
+        _mm_setr_epi8(6, 36, 70, 68, 68, 108, 36, 4, 4, 109, 5, 18, 34, 19, 42, 0));
     const __m256i by_high = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(1, 0, 2, 4, 8, 16, 32, 64, 0, 0, 0, 0, 0, 0, 0, 0));
     const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
@@ -79,10 +70,10 @@ static inline __m256i is_no_json(__m256i bytes)
     return _mm256_cmpeq_epi8(shared, _mm256_setzero_si256());
 }
 
-/* Bit i is set where byte i of the block cannot stand outside a string. */
-static inline uint64_t block64_no_json(struct block64 block)
+/* Bit i is set where byte i of the block is a brace or cannot stand outside a string. */
+static inline uint64_t block64_special(struct block64 block)
 {
-    return join_masks(is_no_json(block.low), is_no_json(block.high));
+    return join_masks(is_special(block.low), is_special(block.high));
 }
 
 /* Bit i of the result is the parity of bits 0 to i. */
@@ -130,6 +121,16 @@ static inline bool equal32(const char *a, const char *b, uint32_t mask)
     const uint32_t same = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load32(a), load32(b)));
 
     return (~same & mask) == 0;
+}
+
+/* Bits of the next 32 bytes that are no digit. */
+static inline uint32_t no_digits32(const char *at)
+{
+    const __m256i from_zero = _mm256_sub_epi8(load32(at), _mm256_set1_epi8('0'));
+    const __m256i is_digit =
+        _mm256_cmpeq_epi8(_mm256_min_epu8(from_zero, _mm256_set1_epi8(9)), from_zero);
+
+    return ~(uint32_t)_mm256_movemask_epi8(is_digit);
 }
 
 /* How many of the next 16 bytes are digits before the first that is none. */

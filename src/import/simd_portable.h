@@ -59,21 +59,6 @@ static inline uint64_t block64_is(struct block64 block, char c)
     return bits;
 }
 
-/* The top bit of each byte that is c or larger; c is ASCII. */
-static inline uint64_t bytes_from(uint64_t word, char c)
-{
-    return (((word & ~EACH_TOP) + EACH_BYTE * (0x80U - (unsigned char)c)) | word) & EACH_TOP;
-}
-
-static inline uint64_t block64_from(struct block64 block, char c)
-{
-    uint64_t bits = 0;
-
-    for (unsigned i = 0; i < 8; i++)
-        bits |= gather_top_bits(bytes_from(block.word[i], c)) << (8 * i);
-    return bits;
-}
-
 static inline bool block64_has(struct block64 block, char c)
 {
     uint64_t found = 0;
@@ -83,15 +68,16 @@ static inline bool block64_has(struct block64 block, char c)
     return found != 0;
 }
 
-/* Bytes that JSON has outside its strings, the words NaN and Infinity included. */
+/* Bytes that JSON has outside its strings, braces not among them, the words NaN and Infinity
+ * included. */
 static const unsigned char is_json[256] = {
     ['\t'] = 1, ['\n'] = 1, ['\r'] = 1, [' '] = 1, ['"'] = 1, ['+'] = 1, [','] = 1, ['-'] = 1,
     ['.'] = 1,  ['0'] = 1,  ['1'] = 1,  ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1,
     ['7'] = 1,  ['8'] = 1,  ['9'] = 1,  [':'] = 1, ['E'] = 1, ['I'] = 1, ['N'] = 1, ['['] = 1,
     [']'] = 1,  ['a'] = 1,  ['e'] = 1,  ['f'] = 1, ['i'] = 1, ['l'] = 1, ['n'] = 1, ['r'] = 1,
-    ['s'] = 1,  ['t'] = 1,  ['u'] = 1,  ['y'] = 1, ['{'] = 1, ['}'] = 1};
+    ['s'] = 1,  ['t'] = 1,  ['u'] = 1,  ['y'] = 1};
 
-static inline uint64_t block64_no_json(struct block64 block)
+static inline uint64_t block64_special(struct block64 block)
 {
     uint64_t bits = 0;
 
@@ -155,6 +141,15 @@ static inline bool equal32(const char *a, const char *b, uint32_t mask)
              mask_of_bytes((mask >> (8 * i)) & 0xff)) != 0)
             return false;
     return true;
+}
+
+static inline uint32_t no_digits32(const char *at)
+{
+    uint32_t bits = 0;
+
+    for (unsigned i = 0; i < 32; i++)
+        bits |= (uint32_t)((unsigned char)(at[i] - '0') > 9) << i;
+    return bits;
 }
 
 static inline unsigned count_digits16(const char *at)

@@ -190,7 +190,7 @@ static bool add_glue(struct marey_template *template, size_t *block, const char 
 
     const size_t in_last = len - (n_blocks - 1) * MAREY_GLUE_BLOCK;
     const uint32_t i = template->n_parts++;
-    template->part[i].block = (uint16_t)*block;
+    template->part[i].glue_at = (uint16_t)(*block * MAREY_GLUE_BLOCK);
     template->part[i].len = (uint16_t)len;
     template->part[i].what = (uint8_t)what;
     template->part[i].last_mask =

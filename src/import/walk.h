@@ -43,6 +43,13 @@ enum marey_part {
 #define MAREY_TEMPLATE_BLOCKS 20
 #define MAREY_GLUE_BLOCK 64
 
+struct marey_template_part {
+    uint16_t glue_at;   /* a whole number of blocks */
+    uint16_t len;       /* of the glue */
+    uint8_t what;       /* enum marey_part: the value behind the glue */
+    uint64_t last_mask; /* the bytes of its last block */
+};
+
 /* A record as glue and values:
  *
  *     {"ph":"X","cat":"kernel","name":"|f|","pid":0,"tid":7,"ts":|1.5|,"dur":|2|,"args":|{}|}
@@ -56,13 +63,8 @@ struct marey_template {
     bool is_operation;
     bool is_tied;      /* its slices carry a correlation if the args give one */
     bool reads_launch; /* it has a LAUNCH_ARGS part; else all but the correlation is glue */
-    struct {
-        uint16_t block; /* first block of the glue */
-        uint16_t len;
-        uint8_t what; /* enum marey_part: the value behind the glue */
-        uint64_t last_mask;
-    } part[MAREY_TEMPLATE_PARTS];
-    struct marey_meta_record meta;   /* of a record of phase M */
+    struct marey_template_part part[MAREY_TEMPLATE_PARTS]; /* the last one ends the record */
+    struct marey_meta_record meta;                         /* of a record of phase M */
     struct marey_launch_args launch; /* the args that to.track_idx belongs to */
     char glue[MAREY_TEMPLATE_BLOCKS * MAREY_GLUE_BLOCK];
 };
