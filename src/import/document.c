@@ -12,13 +12,12 @@
  */
 #include "import/document.h"
 
-#include "base/cores.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "import/resync.h"
 #include "import/sniff.h"
 
-enum { USUAL_THREADS = 8, MOST_THREADS = 64 };
+enum { EXPECT_FROM_BYTES = 1 << 20 };
 
 struct document {
     struct marey_feed feed;
@@ -33,6 +32,7 @@ struct document {
     bool is_over;   /* the text makes no more sense; all of it has been read */
     bool is_cut;
     uint64_t source_from;      /* byte at which the source begins */
+    uint64_t expect_at;        /* the byte from which the rest is estimated next */
     uint64_t n_broken;         /* records of kineto's that could not be read */
     struct marey_error broken; /* the first of them */
 };
@@ -317,6 +317,18 @@ static enum marey_status pass_damage(struct document *doc, struct marey_error *e
     return mend(doc, err);
 }
 
+/* Now and then tells the builder how much is still to come, where the file tells it. */
+static void expect_rest(struct document *doc)
+{
+    const uint64_t done = byte_of(doc, doc->at);
+
+    if (doc->feed.is_gzip || done < doc->expect_at)
+        return;
+    doc->expect_at = done * 4;
+    marey__builder_expect(doc->builder, done - doc->source_from,
+                          doc->feed.place->size_bytes - doc->source_from);
+}
+
 /* They know the tracks of another source. */
 static void forget_templates(struct document *doc)
 {
@@ -440,6 +452,7 @@ static enum marey_status read_list(struct document *doc, struct marey_error *err
         case MAREY_WALK_END:
             return MAREY_OK;
         case MAREY_WALK_MORE:
+            expect_rest(doc);
             marey__feed_teach(&doc->feed, walk->learnt);
             MAREY_TRY(next_window(doc, err));
             break;
@@ -709,16 +722,6 @@ static enum marey_status read_all(struct document *doc, struct marey_error *err)
     return MAREY_OK;
 }
 
-/* The reader adds what the others find, so more than some do not help. */
-static size_t threads_of(const struct marey_reading *reading)
-{
-    const size_t n_cores = marey__n_cores();
-
-    if (reading->n_threads > 0)
-        return reading->n_threads < MOST_THREADS ? reading->n_threads : MOST_THREADS;
-    return n_cores < USUAL_THREADS ? n_cores : USUAL_THREADS;
-}
-
 enum marey_status marey__document_read(struct marey_kineto *kineto, const struct marey_place *place,
                                        const struct marey_alloc *alloc,
                                        const struct marey_reading *reading, struct marey_error *err)
@@ -728,10 +731,11 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
     doc.scanner = marey__scanner_choose(reading->portable_only);
     const struct marey_feed_plan plan = {
         .window_bytes = reading->window_bytes,
-        .n_threads = threads_of(reading),
+        .n_threads = reading->n_threads,
         .scanner = doc.scanner,
     };
     MAREY_TRY(marey__feed_open(&doc.feed, alloc, place, &plan, err));
+    doc.expect_at = EXPECT_FROM_BYTES;
     doc.walk.kineto = kineto;
     doc.walk.uses_templates = !reading->no_templates;
     doc.walk.learnt = marey__alloc_zero(alloc, 1, sizeof *doc.walk.learnt);

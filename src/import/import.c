@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/hashmap.h"
 #include "import/provider.h"
@@ -16,6 +17,9 @@
 /* Places above this number rest between uses, so that a job of a thousand ranks does not
  * use up the descriptors of its process. */
 enum { MAX_OPEN_PLACES = 128 };
+
+/* More threads than some do not help, since one of them adds what the others find. */
+enum { USUAL_THREADS = 8, MOST_THREADS = 64 };
 
 /* A load under way. */
 struct load {
@@ -26,9 +30,21 @@ struct load {
     struct marey_hashmap opened; /* files by device and inode -> their place */
 };
 
+static size_t threads_of(const struct marey_reading *reading)
+{
+    const size_t n_cores = marey__n_cores();
+
+    if (reading->n_threads > 0)
+        return reading->n_threads < MOST_THREADS ? reading->n_threads : MOST_THREADS;
+    return n_cores < USUAL_THREADS ? n_cores : USUAL_THREADS;
+}
+
 static enum marey_status load_begin(struct load *load, const struct marey_alloc *alloc, size_t n,
                                     const struct marey_reading *reading, struct marey_error *err)
 {
+    struct marey_reading resolved = *reading;
+
+    resolved.n_threads = threads_of(reading);
     /* Not by a compound literal: Clang would keep a second one of these in the frame. */
     memset(load, 0, sizeof *load);
     load->alloc = *alloc;
@@ -36,10 +52,11 @@ static enum marey_status load_begin(struct load *load, const struct marey_alloc 
     load->builder = marey__builder_new(alloc);
     if (load->builder != NULL && reading->checks_all)
         marey__builder_set_checked(load->builder, MAREY_CHECK_ALL);
-    load->places = marey__places_new(alloc, n, reading);
+    load->places = marey__places_new(alloc, n, &resolved);
     if (load->builder == NULL || load->places == NULL ||
         !marey__kineto_init(&load->kineto, alloc, load->builder))
         return marey__fail_nomem(err);
+    marey__builder_use_threads(load->builder, resolved.n_threads);
     return MAREY_OK;
 }
 

@@ -59,6 +59,12 @@ static inline uint64_t block64_is(struct block64 block, char c)
     return bits;
 }
 
+/* The top bit of each byte that is c or larger; c is ASCII. */
+static inline uint64_t bytes_from(uint64_t word, char c)
+{
+    return (((word & ~EACH_TOP) + EACH_BYTE * (0x80U - (unsigned char)c)) | word) & EACH_TOP;
+}
+
 static inline bool block64_has(struct block64 block, char c)
 {
     uint64_t found = 0;

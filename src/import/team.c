@@ -6,14 +6,13 @@
  * Counters and flags change under the lock. A window's bytes are touched by one side at a
  * time, without it: by the thread that fetched it until it is ready, then by the reader.
  */
-#define _GNU_SOURCE /* pthread_sigmask */
 #include "import/team.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/parallel.h"
 
 enum {
     PAD_BYTES = 256,     /* zeros behind the text, which the scanner reads */
@@ -218,22 +217,15 @@ static bool make_room(struct marey_team *team)
     return true;
 }
 
-/* Signals are for the threads of the program. */
 static void start_threads(struct marey_team *team)
 {
-    sigset_t all;
-    sigset_t before;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (size_t i = 0; i < team->plan.n_threads; i++) {
-        struct member *member = &team->member[i];
-        member->team = team;
-        if (i > 0 && pthread_create(&member->thread, NULL, work, member) != 0)
+    team->member[0].team = team;
+    for (size_t i = 1; i < team->plan.n_threads; i++) {
+        team->member[i].team = team;
+        if (!marey__thread_start(&team->member[i].thread, work, &team->member[i]))
             break;
         team->n_started = i;
     }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void release(struct marey_team *team)

@@ -15,6 +15,7 @@
 /* Where a source's rows begin, so that its base time can be added at the end. */
 struct marey_source_mark {
     size_t slice;
+    size_t link;
     size_t instant;
     size_t counter;
     size_t flow;

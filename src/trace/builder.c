@@ -9,6 +9,9 @@
 #include "trace/build.h"
 #include "trace/columns.h"
 
+/* So much more than expected before columns move after all. */
+#define SPARE_ROOM 1.0625
+
 /* Room for one more element; on failure the builder is marked and false returned. */
 #define ROOM(builder, array)                                                                       \
     make_room(builder, (void **)&(array)->at, &(array)->capacity, (array)->n + 1,                  \
@@ -59,6 +62,11 @@ bool marey__builder_failed(const struct marey_builder *builder)
     return builder->failed;
 }
 
+void marey__builder_use_threads(struct marey_builder *builder, size_t n_threads)
+{
+    builder->trace->n_threads = n_threads;
+}
+
 struct marey_intern *marey__builder_strings(struct marey_builder *builder)
 {
     return &builder->trace->strings;
@@ -85,6 +93,7 @@ uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *
         return MAREY_NONE;
     builder->marks.at[builder->marks.n++] = (struct marey_source_mark){
         .slice = trace->slices.n,
+        .link = trace->links.n,
         .instant = trace->instants.n,
         .counter = trace->counters.n,
         .flow = trace->flows.n,
@@ -249,6 +258,29 @@ static bool flow_room(struct marey_builder *builder)
     if (builder->failed || flows->n < flows->capacity)
         return !builder->failed;
     return grow(builder, marey__columns_of_flows(flows));
+}
+
+/* A table that had `before` rows when the source began and has n now. */
+static void expect(struct marey_builder *builder, struct marey_columns columns, size_t before,
+                   size_t n, double times)
+{
+    const double wanted = (double)before + (double)(n - before) * times;
+    if (builder->failed || n == before || wanted > (double)MAREY_NONE)
+        return;
+    if (!marey__columns_reserve(&builder->alloc, &columns, (size_t)wanted))
+        builder->failed = true;
+}
+
+void marey__builder_expect(struct marey_builder *builder, uint64_t done, uint64_t all)
+{
+    struct marey_trace *trace = builder->trace;
+    const struct marey_source_mark *mark = &builder->marks.at[builder->marks.n - 1];
+    const double times = (double)all / (double)done * SPARE_ROOM;
+    if (done == 0 || done >= all)
+        return;
+    expect(builder, marey__columns_of_slices(&trace->slices), mark->slice, trace->slices.n, times);
+    expect(builder, marey__columns_of_links(&trace->links), mark->link, trace->links.n, times);
+    expect(builder, marey__columns_of_flows(&trace->flows), mark->flow, trace->flows.n, times);
 }
 
 static void put_slice(struct marey_builder *builder, const struct marey_new_slice *slice,

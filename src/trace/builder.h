@@ -47,6 +47,9 @@ struct marey_builder *marey__builder_new(const struct marey_alloc *alloc);
 void marey__builder_free(struct marey_builder *builder);
 bool marey__builder_failed(const struct marey_builder *builder);
 
+/* Lets the finish use so many threads, the caller among them; else it uses no other. */
+void marey__builder_use_threads(struct marey_builder *builder, size_t n_threads);
+
 /* The table that all name ids are of. */
 struct marey_intern *marey__builder_strings(struct marey_builder *builder);
 struct marey_account *marey__builder_account(struct marey_builder *builder);
@@ -72,6 +75,10 @@ enum marey_kind marey__builder_kind(const struct marey_builder *builder, uint8_t
 
 /* The index of a track of the current source, made if new; MAREY_NONE without memory. */
 uint32_t marey__builder_track(struct marey_builder *builder, const struct marey_track_key *key);
+
+/* Of the current source `done` bytes of `all` have been added: makes room for the rest as if it was
+ * like them, so that columns need not be moved while they grow. */
+void marey__builder_expect(struct marey_builder *builder, uint64_t done, uint64_t all);
 
 struct marey_new_slice {
     int64_t start_ns;

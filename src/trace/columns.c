@@ -63,16 +63,24 @@ static bool resize(const struct marey_alloc *alloc, const struct marey_column *c
     return true;
 }
 
+bool marey__columns_reserve(const struct marey_alloc *alloc, const struct marey_columns *columns,
+                            size_t n)
+{
+    if (n <= *columns->capacity)
+        return true;
+    for (size_t i = 0; i < columns->n; i++)
+        if (*columns->column[i].held < n && !resize(alloc, &columns->column[i], n))
+            return false;
+    *columns->capacity = n;
+    return true;
+}
+
 bool marey__columns_grow(const struct marey_alloc *alloc, const struct marey_columns *columns)
 {
     if (*columns->capacity > SIZE_MAX / 2)
         return false;
     const size_t grown = *columns->capacity == 0 ? FIRST_CAPACITY : *columns->capacity * 2;
-    for (size_t i = 0; i < columns->n; i++)
-        if (*columns->column[i].held < grown && !resize(alloc, &columns->column[i], grown))
-            return false;
-    *columns->capacity = grown;
-    return true;
+    return marey__columns_reserve(alloc, columns, grown);
 }
 
 void marey__columns_shrink(const struct marey_alloc *alloc, const struct marey_columns *columns,

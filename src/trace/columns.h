@@ -27,6 +27,10 @@ struct marey_columns marey__columns_of_links(struct marey_link_columns *links);
 struct marey_columns marey__columns_of_points(struct marey_point_columns *points);
 struct marey_columns marey__columns_of_flows(struct marey_flow_columns *flows);
 
+/* Makes the capacity n, if it is less. On failure false; what is in the columns stays. */
+bool marey__columns_reserve(const struct marey_alloc *alloc, const struct marey_columns *columns,
+                            size_t n);
+
 /* Doubles the capacity. On failure false; what is in the columns stays. */
 bool marey__columns_grow(const struct marey_alloc *alloc, const struct marey_columns *columns);
 

@@ -202,6 +202,7 @@ enum marey_status marey__builder_finish(struct marey_builder *builder,
     note_crossings(made);
     note_emptiness(made);
     shrink(made);
+    made->n_threads = 1; /* what is asked for later stays in the caller's thread */
     builder->trace = NULL;
     *trace = made;
     return MAREY_OK;

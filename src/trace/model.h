@@ -82,6 +82,7 @@ struct marey_flow_columns {
 
 struct marey_trace {
     struct marey_alloc alloc;
+    size_t n_threads; /* that may finish it, the caller among them; 0 is 1 */
     struct marey_intern strings;
 
     struct marey_slice_columns slices;
@@ -126,6 +127,9 @@ struct marey_trace {
     struct marey_ledger_row ledger_row[MAREY_N_REASONS];
     size_t n_ledger_rows;
 };
+
+/* Loops over fewer rows than this are not worth a thread. */
+#define MAREY_PARALLEL_ROWS ((size_t)1 << 14)
 
 /* nest.c: parents and crossings of all tracks; self times if self_ns is not NULL. False
  * without memory. parent_idx may be NULL when only self times are wanted. */

@@ -12,6 +12,7 @@
  * Intervals are half-open: a slice of length 0 is never open, so it is no parent.
  */
 #include "base/error.h"
+#include "base/parallel.h"
 #include "trace/model.h"
 
 struct open_slice {
@@ -121,21 +122,35 @@ static void subtract_children(const struct marey_trace *trace, const struct mare
     }
 }
 
-bool marey__nest(const struct marey_trace *trace, uint32_t *parent_idx, int64_t *self_ns,
-                 struct marey_track *tracks, uint8_t *flags)
+struct nesting {
+    const struct marey_trace *trace;
+    int64_t *self_ns;
+    struct outputs out;
+};
+
+static bool nest_tracks(void *ctx, size_t from, size_t to)
 {
-    struct sweep sweep = {.alloc = trace->alloc, .self_ns = self_ns};
-    const struct outputs out = {parent_idx, flags, tracks};
+    const struct nesting *nesting = ctx;
+    const struct marey_trace *trace = nesting->trace;
+    struct sweep sweep = {.alloc = trace->alloc, .self_ns = nesting->self_ns};
     bool is_done = true;
-    for (size_t i = 0; i < trace->tracks.n && is_done; i++) {
+    for (size_t i = from; i < to && is_done; i++) {
         const struct marey_track *track = &trace->tracks.at[i];
-        const bool is_nested = parent_idx == NULL && self_ns != NULL &&
+        const bool is_nested = nesting->out.parent_idx == NULL && sweep.self_ns != NULL &&
                                track->kind == MAREY_TRACK_THREAD && track->n_crossings == 0;
         if (is_nested)
-            subtract_children(trace, track, self_ns);
+            subtract_children(trace, track, sweep.self_ns);
         else
-            is_done = sweep_track(&sweep, trace, i, &out);
+            is_done = sweep_track(&sweep, trace, i, &nesting->out);
     }
     marey__dealloc(&sweep.alloc, sweep.stack, sweep.capacity, sizeof *sweep.stack);
     return is_done;
+}
+
+bool marey__nest(const struct marey_trace *trace, uint32_t *parent_idx, int64_t *self_ns,
+                 struct marey_track *tracks, uint8_t *flags)
+{
+    struct nesting nesting = {trace, self_ns, {parent_idx, flags, tracks}};
+    const size_t n_threads = trace->slices.n < MAREY_PARALLEL_ROWS ? 1 : trace->n_threads;
+    return marey__parallel(n_threads, trace->tracks.n, 1, nest_tracks, &nesting);
 }

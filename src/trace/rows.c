@@ -7,6 +7,7 @@
  */
 #include "trace/rows.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/sort.h"
 #include "base/str.h"
 #include "trace/build.h"
@@ -33,41 +34,75 @@ static size_t group_rows(const uint32_t *track_of_row, const uint8_t *flags, siz
     return n_kept;
 }
 
-static bool sort_groups(const struct marey_alloc *alloc, uint32_t *perm, const uint32_t *first,
-                        size_t n_tracks, marey_compare_fn compare, const void *ctx)
+/* How rows of a table are put in order. */
+struct sorting {
+    const struct marey_alloc *alloc;
+    uint32_t *perm;
+    const uint32_t *first; /* [n_tracks + 1] */
+    marey_compare_fn compare;
+    const void *ctx;
+};
+
+static bool sort_tracks_rows(void *ctx, size_t from, size_t to)
 {
-    for (size_t t = 0; t < n_tracks; t++)
-        if (!marey__sort_indices(alloc, perm + first[t], first[t + 1] - first[t], compare, ctx))
+    const struct sorting *s = ctx;
+    for (size_t t = from; t < to; t++)
+        if (!marey__sort_indices(s->alloc, s->perm + s->first[t], s->first[t + 1] - s->first[t],
+                                 s->compare, s->ctx))
             return false;
     return true;
 }
 
+static size_t threads_for(const struct marey_trace *trace, size_t n_rows)
+{
+    return n_rows < MAREY_PARALLEL_ROWS ? 1 : trace->n_threads;
+}
+
+static bool sort_groups(const struct marey_trace *trace, struct sorting *sorting)
+{
+    const size_t n_tracks = trace->tracks.n;
+    return marey__parallel(threads_for(trace, sorting->first[n_tracks]), n_tracks, 1,
+                           sort_tracks_rows, sorting);
+}
+
+struct gathering {
+    const void *from;
+    void *to;
+    const uint32_t *perm;
+};
+
 /* Moves a column into the order of perm: *spare takes the result and becomes the column,
  * the old column becomes the spare. */
-#define DEFINE_GATHER(name, type)                                                                  \
-    static void name(type **column, type **spare, const uint32_t *perm, size_t n)                  \
+#define DEFINE_GATHER(name, type, spare_type)                                                      \
+    static bool name##_rows(void *ctx, size_t from, size_t to)                                     \
     {                                                                                              \
-        const type *from = *column;                                                                \
-        type *to = *spare;                                                                         \
-        for (size_t i = 0; i < n; i++)                                                             \
-            to[i] = from[perm[i]];                                                                 \
-        *spare = *column;                                                                          \
-        *column = to;                                                                              \
+        const struct gathering *g = ctx;                                                           \
+        const type *column = g->from;                                                              \
+        type *sorted = g->to;                                                                      \
+        for (size_t i = from; i < to; i++)                                                         \
+            sorted[i] = column[g->perm[i]];                                                        \
+        return true;                                                                               \
+    }                                                                                              \
+                                                                                                   \
+    static void name(const struct order *order, type **column, spare_type **spare)                 \
+    {                                                                                              \
+        struct gathering g = {*column, *spare, order->perm};                                       \
+        (void)marey__parallel(order->n_threads, order->n, MAREY_PARALLEL_ROWS, name##_rows, &g);   \
+        *spare = (spare_type *)*column;                                                            \
+        *column = g.to;                                                                            \
     }
 
-DEFINE_GATHER(gather_i64, int64_t)
-DEFINE_GATHER(gather_u32, uint32_t)
-DEFINE_GATHER(gather_u8, uint8_t)
+/* The order that all columns of a table take. */
+struct order {
+    const uint32_t *perm;
+    size_t n;
+    size_t n_threads;
+};
 
-static void gather_u64(uint64_t **column, int64_t **spare, const uint32_t *perm, size_t n)
-{
-    const uint64_t *from = *column;
-    uint64_t *to = (uint64_t *)*spare;
-    for (size_t i = 0; i < n; i++)
-        to[i] = from[perm[i]];
-    *spare = (int64_t *)*column;
-    *column = to;
-}
+DEFINE_GATHER(gather_i64, int64_t, int64_t)
+DEFINE_GATHER(gather_u64, uint64_t, int64_t)
+DEFINE_GATHER(gather_u32, uint32_t, uint32_t)
+DEFINE_GATHER(gather_u8, uint8_t, uint8_t)
 
 /* Blocks to gather into, as large as a column of the table. */
 struct spares {
@@ -194,15 +229,15 @@ static bool reorder_links(struct marey_trace *trace, const uint32_t *perm, size_
 }
 
 static void gather_slices(struct marey_slice_columns *slices, struct spares *spares,
-                          const uint32_t *perm, size_t n_kept)
+                          const struct order *order)
 {
-    gather_i64(&slices->start_ns, &spares->wide, perm, n_kept);
-    gather_i64(&slices->dur_ns, &spares->wide, perm, n_kept);
-    gather_u64(&slices->offset, &spares->wide, perm, n_kept);
-    gather_u32(&slices->name_id, &spares->narrow, perm, n_kept);
-    gather_u8(&slices->cat_id, &spares->byte, perm, n_kept);
-    gather_u8(&slices->flags, &spares->byte, perm, n_kept);
-    slices->n = n_kept;
+    gather_i64(order, &slices->start_ns, &spares->wide);
+    gather_i64(order, &slices->dur_ns, &spares->wide);
+    gather_u64(order, &slices->offset, &spares->wide);
+    gather_u32(order, &slices->name_id, &spares->narrow);
+    gather_u8(order, &slices->cat_id, &spares->byte);
+    gather_u8(order, &slices->flags, &spares->byte);
+    slices->n = order->n;
 }
 
 bool marey__sort_slices(struct marey_trace *trace)
@@ -222,9 +257,10 @@ bool marey__sort_slices(struct marey_trace *trace)
     if (is_done) {
         const size_t n_kept =
             group_rows(slices->parent_idx, slices->flags, n, perm, first, n_tracks);
-        is_done = sort_groups(alloc, perm, first, n_tracks, compare_slices, &order);
+        is_done = sort_groups(trace, &(struct sorting){alloc, perm, first, compare_slices, &order});
         if (is_done) {
-            gather_slices(slices, &spares, perm, n_kept);
+            gather_slices(slices, &spares,
+                          &(struct order){perm, n_kept, threads_for(trace, n_kept)});
             for (size_t t = 0; t < n_tracks; t++) {
                 trace->tracks.at[t].first_slice = first[t];
                 trace->tracks.at[t].n_slices = first[t + 1] - first[t];
@@ -269,15 +305,16 @@ bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *p
     bool is_done = perm != NULL && first != NULL && make_spares(alloc, points->capacity, &spares);
     if (is_done) {
         (void)group_rows(points->track_idx, NULL, n, perm, first, n_tracks);
-        is_done = sort_groups(alloc, perm, first, n_tracks, compare_points, &order);
+        is_done = sort_groups(trace, &(struct sorting){alloc, perm, first, compare_points, &order});
     }
     if (is_done) {
-        gather_i64(&points->ts_ns, &spares.wide, perm, n);
-        gather_u64(&points->offset, &spares.wide, perm, n);
-        gather_u32(&points->track_idx, &spares.narrow, perm, n);
-        gather_u32(&points->name_id, &spares.narrow, perm, n);
-        gather_u8(&points->cat_id, &spares.byte, perm, n);
-        gather_u8(&points->scope, &spares.byte, perm, n);
+        const struct order by_time = {perm, n, threads_for(trace, n)};
+        gather_i64(&by_time, &points->ts_ns, &spares.wide);
+        gather_u64(&by_time, &points->offset, &spares.wide);
+        gather_u32(&by_time, &points->track_idx, &spares.narrow);
+        gather_u32(&by_time, &points->name_id, &spares.narrow);
+        gather_u8(&by_time, &points->cat_id, &spares.byte);
+        gather_u8(&by_time, &points->scope, &spares.byte);
     }
     release_spares(alloc, &spares);
     marey__dealloc(alloc, first, n_tracks + 1, sizeof *first);
@@ -315,14 +352,15 @@ bool marey__sort_flows(struct marey_trace *trace)
     bool is_done = perm != NULL && first != NULL && make_spares(alloc, flows->capacity, &spares);
     if (is_done) {
         (void)group_rows(flows->track_idx, NULL, n, perm, first, n_tracks);
-        is_done = sort_groups(alloc, perm, first, n_tracks, compare_flows, flows);
+        is_done = sort_groups(trace, &(struct sorting){alloc, perm, first, compare_flows, flows});
     }
     if (is_done) {
-        gather_i64(&flows->ts_ns, &spares.wide, perm, n);
-        gather_u64(&flows->id, &spares.wide, perm, n);
-        gather_u32(&flows->track_idx, &spares.narrow, perm, n);
-        gather_u8(&flows->label_idx, &spares.byte, perm, n);
-        gather_u8(&flows->phase, &spares.byte, perm, n);
+        const struct order by_time = {perm, n, threads_for(trace, n)};
+        gather_i64(&by_time, &flows->ts_ns, &spares.wide);
+        gather_u64(&by_time, &flows->id, &spares.wide);
+        gather_u32(&by_time, &flows->track_idx, &spares.narrow);
+        gather_u8(&by_time, &flows->label_idx, &spares.byte);
+        gather_u8(&by_time, &flows->phase, &spares.byte);
     }
     release_spares(alloc, &spares);
     marey__dealloc(alloc, first, n_tracks + 1, sizeof *first);

@@ -30,8 +30,8 @@ static void make_text(struct marey_textbuf *text, bool is_refused)
     marey__text_add_c(text, "\"traceEvents\":[");
     for (size_t i = 0; i < N_RECORDS; i++) {
         marey__text_add_format(
-            text, "%s{\"ph\":\"X\",\"name\":\"op%zu\",\"pid\":1,\"tid\":1,\"ts\":%zu,\"dur\":5,",
-            i > 0 ? "," : "", i % 7, 10 * i);
+            text, "%s{\"ph\":\"X\",\"name\":\"op%zu\",\"pid\":1,\"tid\":%zu,\"ts\":%zu,\"dur\":5,",
+            i > 0 ? "," : "", i % 7, i % 3, 10 * i);
         marey__text_add_format(text, "\"args\":{\"x\":\"%016llx%016llx\"}}",
                                (unsigned long long)next_random(&state),
                                (unsigned long long)next_random(&state));
