@@ -12,11 +12,19 @@
 #define SHORT_RUN ((size_t)16)
 
 struct sorter {
+    const int64_t *key; /* or NULL */
     marey_compare_fn compare;
     const void *ctx;
     size_t *bound; /* [n_runs + 1] where runs begin, then n */
     size_t n_runs;
 };
+
+static inline bool is_in_order(const struct sorter *sorter, uint32_t a, uint32_t b)
+{
+    if (sorter->key != NULL && sorter->key[a] != sorter->key[b])
+        return sorter->key[a] < sorter->key[b];
+    return sorter->compare(sorter->ctx, a, b) <= 0;
+}
 
 static void insertion(const struct sorter *sorter, uint32_t *indices, size_t from, size_t sorted_to,
                       size_t to)
@@ -24,7 +32,7 @@ static void insertion(const struct sorter *sorter, uint32_t *indices, size_t fro
     for (size_t i = sorted_to; i < to; i++) {
         const uint32_t moving = indices[i];
         size_t at = i;
-        while (at > from && sorter->compare(sorter->ctx, indices[at - 1], moving) > 0) {
+        while (at > from && !is_in_order(sorter, indices[at - 1], moving)) {
             indices[at] = indices[at - 1];
             at--;
         }
@@ -35,7 +43,7 @@ static void insertion(const struct sorter *sorter, uint32_t *indices, size_t fro
 static size_t run_end(const struct sorter *sorter, const uint32_t *indices, size_t from, size_t n)
 {
     size_t to = from + 1;
-    while (to < n && sorter->compare(sorter->ctx, indices[to - 1], indices[to]) <= 0)
+    while (to < n && is_in_order(sorter, indices[to - 1], indices[to]))
         to++;
     return to;
 }
@@ -64,7 +72,7 @@ static void merge(const struct sorter *sorter, const uint32_t *in, uint32_t *out
     size_t b = middle;
     size_t i = from;
     while (a < middle && b < to)
-        out[i++] = sorter->compare(sorter->ctx, in[a], in[b]) <= 0 ? in[a++] : in[b++];
+        out[i++] = is_in_order(sorter, in[a], in[b]) ? in[a++] : in[b++];
     memcpy(out + i, in + a, (middle - a) * sizeof *out);
     i += middle - a;
     memcpy(out + i, in + b, (to - b) * sizeof *out);
@@ -85,10 +93,10 @@ static void merge_round(struct sorter *sorter, const uint32_t *in, uint32_t *out
     sorter->n_runs = kept;
 }
 
-bool marey__sort_indices(const struct marey_alloc *alloc, uint32_t *indices, size_t n,
-                         marey_compare_fn compare, const void *ctx)
+bool marey__sort_by_key(const struct marey_alloc *alloc, uint32_t *indices, size_t n,
+                        const int64_t *key, marey_compare_fn compare, const void *ctx)
 {
-    struct sorter sorter = {.compare = compare, .ctx = ctx};
+    struct sorter sorter = {.key = key, .compare = compare, .ctx = ctx};
     if (n < 2 || run_end(&sorter, indices, 0, n) == n)
         return true;
 
@@ -112,4 +120,10 @@ bool marey__sort_indices(const struct marey_alloc *alloc, uint32_t *indices, siz
     marey__dealloc(alloc, spare, n, sizeof *spare);
     marey__dealloc(alloc, sorter.bound, most_runs + 1, sizeof *sorter.bound);
     return has_room;
+}
+
+bool marey__sort_indices(const struct marey_alloc *alloc, uint32_t *indices, size_t n,
+                         marey_compare_fn compare, const void *ctx)
+{
+    return marey__sort_by_key(alloc, indices, n, NULL, compare, ctx);
 }

@@ -12,6 +12,11 @@
 
 typedef int (*marey_compare_fn)(const void *ctx, uint32_t a, uint32_t b);
 
+/* The same where key[a] < key[b] is enough for a to go first: compare is asked about equal keys
+ * only. \shape key is indexed by what is in `indices` */
+bool marey__sort_by_key(const struct marey_alloc *alloc, uint32_t *indices, size_t n,
+                        const int64_t *key, marey_compare_fn compare, const void *ctx);
+
 bool marey__sort_indices(const struct marey_alloc *alloc, uint32_t *indices, size_t n,
                          marey_compare_fn compare, const void *ctx);
 

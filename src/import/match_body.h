@@ -54,16 +54,22 @@ static const char *match_any_time(const char *at, int64_t *ns)
     return at;
 }
 
-/* Most writers print three decimals. */
+/* Most writers print three decimals, older ones none. */
 static inline const char *match_time(const char *at, int64_t *ns)
 {
     const uint32_t ends = no_digits32(at);
     const unsigned n = (unsigned)__builtin_ctz(ends | 0x80000000U);
     const uint32_t decimals_end = ends & (ends - 1);
 
-    if (n - 1 > 14 || at[n] != '.' || (decimals_end >> n & 0x1e) != 0x10 || *at == '0')
+    if (n - 1 > 14 || *at == '0')
         return match_any_time(at, ns);
     const int64_t whole = (int64_t)value_of_digits(at + n, n);
+    if (at[n] != '.') {
+        *ns = whole * 1000;
+        return at + n;
+    }
+    if ((decimals_end >> n & 0x1e) != 0x10)
+        return match_any_time(at, ns);
     at += n;
     *ns = whole * 1000 + (at[1] * 100 + at[2] * 10 + at[3] - '0' * 111);
     return at + 4;

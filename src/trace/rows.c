@@ -38,8 +38,9 @@ static size_t group_rows(const uint32_t *track_of_row, const uint8_t *flags, siz
 struct sorting {
     const struct marey_alloc *alloc;
     uint32_t *perm;
-    const uint32_t *first; /* [n_tracks + 1] */
-    marey_compare_fn compare;
+    const uint32_t *first;    /* [n_tracks + 1] */
+    const int64_t *ts_ns;     /* what goes first */
+    marey_compare_fn compare; /* of rows at the same time */
     const void *ctx;
 };
 
@@ -47,8 +48,8 @@ static bool sort_tracks_rows(void *ctx, size_t from, size_t to)
 {
     const struct sorting *s = ctx;
     for (size_t t = from; t < to; t++)
-        if (!marey__sort_indices(s->alloc, s->perm + s->first[t], s->first[t + 1] - s->first[t],
-                                 s->compare, s->ctx))
+        if (!marey__sort_by_key(s->alloc, s->perm + s->first[t], s->first[t + 1] - s->first[t],
+                                s->ts_ns, s->compare, s->ctx))
             return false;
     return true;
 }
@@ -179,8 +180,6 @@ static int compare_slices(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct slice_order *order = ctx;
     const struct marey_slice_columns *slices = &order->trace->slices;
-    if (slices->start_ns[a] != slices->start_ns[b])
-        return slices->start_ns[a] < slices->start_ns[b] ? -1 : 1;
     const int64_t dur_a = slices->dur_ns[a] < 0 ? 0 : slices->dur_ns[a];
     const int64_t dur_b = slices->dur_ns[b] < 0 ? 0 : slices->dur_ns[b];
     if (dur_a != dur_b)
@@ -257,7 +256,8 @@ bool marey__sort_slices(struct marey_trace *trace)
     if (is_done) {
         const size_t n_kept =
             group_rows(slices->parent_idx, slices->flags, n, perm, first, n_tracks);
-        is_done = sort_groups(trace, &(struct sorting){alloc, perm, first, compare_slices, &order});
+        is_done = sort_groups(
+            trace, &(struct sorting){alloc, perm, first, slices->start_ns, compare_slices, &order});
         if (is_done) {
             gather_slices(slices, &spares,
                           &(struct order){perm, n_kept, threads_for(trace, n_kept)});
@@ -285,8 +285,6 @@ static int compare_points(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct point_order *order = ctx;
     const struct marey_point_columns *points = order->points;
-    if (points->ts_ns[a] != points->ts_ns[b])
-        return points->ts_ns[a] < points->ts_ns[b] ? -1 : 1;
     const int name = compare_names(order->trace, points->name_id[a], points->name_id[b]);
     return name != 0 ? name : compare_u64(points->offset[a], points->offset[b]);
 }
@@ -305,7 +303,8 @@ bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *p
     bool is_done = perm != NULL && first != NULL && make_spares(alloc, points->capacity, &spares);
     if (is_done) {
         (void)group_rows(points->track_idx, NULL, n, perm, first, n_tracks);
-        is_done = sort_groups(trace, &(struct sorting){alloc, perm, first, compare_points, &order});
+        is_done = sort_groups(
+            trace, &(struct sorting){alloc, perm, first, points->ts_ns, compare_points, &order});
     }
     if (is_done) {
         const struct order by_time = {perm, n, threads_for(trace, n)};
@@ -327,8 +326,6 @@ bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *p
 static int compare_flows(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct marey_flow_columns *flows = ctx;
-    if (flows->ts_ns[a] != flows->ts_ns[b])
-        return flows->ts_ns[a] < flows->ts_ns[b] ? -1 : 1;
     if (flows->id[a] != flows->id[b])
         return compare_u64(flows->id[a], flows->id[b]);
     if (flows->label_idx[a] != flows->label_idx[b])
@@ -352,7 +349,8 @@ bool marey__sort_flows(struct marey_trace *trace)
     bool is_done = perm != NULL && first != NULL && make_spares(alloc, flows->capacity, &spares);
     if (is_done) {
         (void)group_rows(flows->track_idx, NULL, n, perm, first, n_tracks);
-        is_done = sort_groups(trace, &(struct sorting){alloc, perm, first, compare_flows, flows});
+        is_done = sort_groups(
+            trace, &(struct sorting){alloc, perm, first, flows->ts_ns, compare_flows, flows});
     }
     if (is_done) {
         const struct order by_time = {perm, n, threads_for(trace, n)};

@@ -184,6 +184,7 @@ static void sorts_are_stable(void **state)
     (void)state;
     enum { MOST = 3000 };
     static uint64_t keys[MOST];
+    static int64_t halves[MOST];
     static uint32_t order[MOST];
     static uint8_t seen[MOST];
     const struct marey_alloc alloc = marey__alloc_default();
@@ -195,6 +196,12 @@ static void sorts_are_stable(void **state)
         for (size_t i = 0; i < n; i++)
             order[i] = (uint32_t)i;
         EXPECT_TRUE(marey__sort_indices(&alloc, order, n, compare_keys, keys));
+        EXPECT_TRUE(is_stable_order(keys, order, n, seen));
+        for (size_t i = 0; i < n; i++) {
+            halves[i] = (int64_t)(keys[i] / 2); /* pairs of keys are alike */
+            order[i] = (uint32_t)i;
+        }
+        EXPECT_TRUE(marey__sort_by_key(&alloc, order, n, halves, compare_keys, keys));
         EXPECT_TRUE(is_stable_order(keys, order, n, seen));
         memset(order, 0xff, sizeof order);
         EXPECT_TRUE(marey__order_u64(&alloc, keys, order, n));
