@@ -16,6 +16,9 @@ struct diagnosis {
     const struct input_examined *input;
     struct marey_ledger ledger; /* from here on only of a trace */
     struct marey_law_checks laws;
+    struct marey_grade grade;
+    const struct marey_clock_bound *bounds; /* [n_bounds] */
+    size_t n_bounds;
     size_t n_slices;
 };
 

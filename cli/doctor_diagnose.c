@@ -12,10 +12,15 @@ enum marey_status diagnosis_make(const struct input_examined *input, struct diag
     if (!input->trace)
         return MAREY_OK;
     diagnosis->n_slices = marey_trace_slices(input->trace).n;
-    const enum marey_status status = marey_trace_check_laws(input->trace, &diagnosis->laws, err);
-    if (status != MAREY_OK)
-        return status;
-    return marey_trace_ledger(input->trace, &diagnosis->ledger, err);
+    enum marey_status status = marey_trace_check_laws(input->trace, &diagnosis->laws, err);
+    if (status == MAREY_OK)
+        status = marey_trace_ledger(input->trace, &diagnosis->ledger, err);
+    if (status == MAREY_OK)
+        status = marey_trace_grade(input->trace, &diagnosis->grade, err);
+    if (status == MAREY_OK)
+        status =
+            marey_trace_clock_bounds(input->trace, &diagnosis->bounds, &diagnosis->n_bounds, err);
+    return status;
 }
 
 uint64_t diagnosis_count(const struct diagnosis *diagnosis, enum marey_ledger_map map)

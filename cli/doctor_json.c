@@ -112,6 +112,39 @@ static void add_reasons(struct text *text, const struct diagnosis *diagnosis)
     text_add(text, "\n      ]");
 }
 
+static void add_grade(struct text *text, const struct marey_grade *grade)
+{
+    text_add(text, "      \"grade\": {\"letter\": \"%c\", \"because\": ", grade->letter);
+    add_text(text, grade->because);
+    text_add(text,
+             ", \"operations\": %" PRIu64 ", \"with_launch\": %" PRIu64 ", \"launches\": %" PRIu64
+             ", \"with_operation\": %" PRIu64 "},\n",
+             grade->n_operations, grade->n_with_launch, grade->n_launches, grade->n_with_operation);
+}
+
+static void add_bounds(struct text *text, const struct diagnosis *diagnosis)
+{
+    size_t n = 0;
+    const struct marey_source *sources = marey_trace_sources(diagnosis->input->trace, &n);
+
+    text_add(text, "      \"clock\": [");
+    for (size_t i = 0; i < diagnosis->n_bounds; i++) {
+        const struct marey_clock_bound *bound = &diagnosis->bounds[i];
+        text_add(text, "%s{", i == 0 ? "" : ", ");
+        add_member(text, "rank", sources[bound->source_idx].rank);
+        text_add(text, ", ");
+        add_member(text, "device", bound->device);
+        text_add(text, ", ");
+        add_member(text, "leads_by_at_least_ns", bound->leads_by_at_least_ns);
+        text_add(text, ", ");
+        add_member(text, "lags_by_at_least_ns", bound->lags_by_at_least_ns);
+        text_add(text, ", ");
+        add_member(text, "first_at_ns", bound->first_at_ns);
+        text_add(text, "}");
+    }
+    text_add(text, "],\n");
+}
+
 static void add_trace(struct text *text, const struct diagnosis *diagnosis)
 {
     const struct marey_ledger *ledger = &diagnosis->ledger;
@@ -130,6 +163,8 @@ static void add_trace(struct text *text, const struct diagnosis *diagnosis)
     add_map(text, diagnosis, "findings", MAREY_LEDGER_FINDING);
     add_map(text, diagnosis, "info", MAREY_LEDGER_INFO);
     add_laws(text, &diagnosis->laws);
+    add_grade(text, &diagnosis->grade);
+    add_bounds(text, diagnosis);
     add_reasons(text, diagnosis);
     text_add(text, "\n    }");
 }

@@ -127,6 +127,48 @@ static void add_laws(struct text *text, const struct marey_law_checks *laws)
             laws->owned_plus_unowned_ns);
 }
 
+static void add_share(struct text *text, uint64_t n, uint64_t of, const char *what)
+{
+    if (of > 0)
+        text_add(text, "  %" PRIu64 " of %" PRIu64 " %s\n", n, of, what);
+}
+
+static void add_coverage(struct text *text, const struct marey_grade *grade)
+{
+    text_add(text, "\ncoverage: grade %c", grade->letter);
+    if (grade->because)
+        text_add(text, ", because of %s", grade->because);
+    text_add(text, "\n");
+    add_share(text, grade->n_with_launch, grade->n_operations,
+              "device operations have their launch");
+    add_share(text, grade->n_with_operation, grade->n_launches,
+              "launches have their device operation");
+}
+
+static void add_bounds(struct text *text, const struct diagnosis *diagnosis)
+{
+    size_t n = 0;
+    const struct marey_source *sources = marey_trace_sources(diagnosis->input->trace, &n);
+
+    for (size_t i = 0; i < diagnosis->n_bounds; i++) {
+        const struct marey_clock_bound *bound = &diagnosis->bounds[i];
+        text_add(text, "%s  rank %" PRId64 ", device ", i == 0 ? "\nclocks\n" : "",
+                 sources[bound->source_idx].rank);
+        text_add_json_number(text, bound->device);
+        text_add(text, ": the device's clock");
+        if (bound->leads_by_at_least_ns != MAREY_UNKNOWN) {
+            text_add(text, " is ahead of the host's by at least ");
+            text_add_duration(text, bound->leads_by_at_least_ns);
+        }
+        if (bound->lags_by_at_least_ns != MAREY_UNKNOWN) {
+            text_add(text, "%s is behind by at least ",
+                     bound->leads_by_at_least_ns != MAREY_UNKNOWN ? ", and elsewhere" : "");
+            text_add_duration(text, bound->lags_by_at_least_ns);
+        }
+        text_add(text, "\n");
+    }
+}
+
 static void add_counted(struct text *text, uint64_t n, const char *what)
 {
     text_add(text, "%" PRIu64 " %s", n, what);
@@ -170,7 +212,9 @@ void diagnosis_as_text(const struct diagnosis *diagnosis, bool is_strict, struct
         add_map(text, diagnosis, "repaired", MAREY_LEDGER_REPAIRED);
         add_map(text, diagnosis, "found", MAREY_LEDGER_FINDING);
         add_map(text, diagnosis, "noted, and normal", MAREY_LEDGER_INFO);
+        add_bounds(text, diagnosis);
         add_laws(text, &diagnosis->laws);
+        add_coverage(text, &diagnosis->grade);
         add_verdict(text, diagnosis, is_strict);
     }
     for (size_t i = 0; i < input->n_unread; i++) {

@@ -149,6 +149,20 @@ struct marey_place_in_file {
 
 MAREY_API struct marey_place_in_file marey_place_of_offset(uint64_t offset);
 
+/* A duration that cannot be (the ledger's wild_duration), as the file gives it: in the columns the
+ * operation ends where the next one of its stream begins. */
+struct marey_raw_dur {
+    uint32_t slice_idx;
+    int64_t dur_ns;
+};
+
+/* \shape raw_durs[n], slice_idx ascending */
+MAREY_API const struct marey_raw_dur *marey_trace_raw_durs(const struct marey_trace *trace,
+                                                           size_t *n);
+
+/* The duration of a slice as the file gives it. \cost O(log raw durations) */
+MAREY_API int64_t marey_trace_raw_dur_ns(const struct marey_trace *trace, uint32_t slice_idx);
+
 /* The kind of a slice's category. */
 MAREY_API enum marey_kind marey_trace_slice_kind(const struct marey_trace *trace,
                                                  uint32_t slice_idx);
@@ -188,11 +202,31 @@ struct marey_owners {
     uint64_t n_without_launch; /* device operations that nobody launched */
     uint64_t n_without_kernel; /* launch calls that led to no operation */
     uint64_t n_before_launch;  /* operations that begin before their launch */
+    uint64_t n_operations;     /* all of them */
+    uint64_t n_launches;
 };
 
 /* \fails MAREY_NOMEM */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_trace_owners(struct marey_trace *trace, struct marey_owners *owners, struct marey_error *err);
+
+/* How far the clocks of a device and its host are apart at the least, by what cannot be
+ * otherwise: an operation begins no earlier than its launch call, and ends no later than the first
+ * call after that which waited for the whole device. Only devices of which something is proved.
+ * \units ns; MAREY_UNKNOWN where nothing is */
+struct marey_clock_bound {
+    uint32_t source_idx;
+    int64_t device;
+    int64_t leads_by_at_least_ns; /* of the device before the host */
+    int64_t lags_by_at_least_ns;
+    int64_t first_at_ns; /* start of the earliest operation that lags */
+};
+
+/* \shape bounds[n]
+ * \fails MAREY_NOMEM */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_trace_clock_bounds(struct marey_trace *trace, const struct marey_clock_bound **bounds,
+                         size_t *n, struct marey_error *err);
 
 /* ---- instants, counters, flows, asynchronous spans ----------------------- */
 
@@ -388,6 +422,7 @@ struct marey_ledger_reason {
     const char *meaning; /* what was met, in the plural */
     const char *effect;  /* what it does to the numbers */
     const char *remedy;  /* what can be done; NULL if nothing need be */
+    char best_grade;     /* of a trace that has it: 'B', 'C', 'D'; 0 if it does not matter there */
 };
 
 /* All reasons there are. \shape reasons[n], in the order of the rows of a ledger */
@@ -425,6 +460,21 @@ struct marey_ledger {
  * \fails MAREY_NOMEM */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_trace_ledger(struct marey_trace *trace, struct marey_ledger *ledger, struct marey_error *err);
+
+/* How far the numbers of a trace can be trusted, in one letter: 'A', all that was recorded is
+ * there, to 'D', so much is missing or wrong that they mislead. docs/ledger.md says how. */
+struct marey_grade {
+    char letter;
+    const char *because;       /* the reason of the ledger that decides; NULL for 'A' */
+    uint64_t n_operations;     /* of the device */
+    uint64_t n_with_launch;    /* those of them whose launch is in the trace */
+    uint64_t n_launches;       /* launch calls */
+    uint64_t n_with_operation; /* those of them whose operation is in the trace */
+};
+
+/* \fails MAREY_NOMEM */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_trace_grade(struct marey_trace *trace, struct marey_grade *grade, struct marey_error *err);
 
 /* A record that was set aside (law 7), for views that must show it. */
 struct marey_quarantined {

@@ -207,6 +207,12 @@ class Event:
         return None if dur_ns == UNKNOWN else dur_ns
 
     @property
+    def raw_dur_ns(self) -> int | None:
+        """As the file gives it, where ``dur_ns`` ends at the next operation's start because
+        that cannot be (wild_duration)."""
+        return self._trace._core.raw_dur_ns(self.index)
+
+    @property
     def end_ns(self) -> int | None:
         dur_ns = self.dur_ns
         return None if dur_ns is None else self.start_ns + dur_ns

@@ -251,6 +251,31 @@ class Ledger(Mapping[str, dict[str, int]]):
         return f"<marey.Ledger {self.n_used} of {self.n_read} used{''.join(', ' + p for p in parts)}>"
 
 
+class Grade(NamedTuple):
+    """How far the numbers of a trace can be trusted: "A", all that was recorded is there, to
+    "D", so much is missing or wrong that they mislead."""
+
+    letter: str
+    because: str | None
+    """The reason of the ledger that decides."""
+    n_operations: int
+    n_with_launch: int
+    n_launches: int
+    n_with_operation: int
+
+
+class ClockBound(NamedTuple):
+    """How far the clocks of a device and its host are apart at the least; None where nothing is
+    proved."""
+
+    rank: int | None
+    device: int | None
+    leads_by_at_least_ns: int | None
+    lags_by_at_least_ns: int | None
+    first_at_ns: int | None
+    """Start of the earliest operation that lags."""
+
+
 # ---- the trace ------------------------------------------------------------------------------
 
 
@@ -364,6 +389,19 @@ class Trace:
             "flows": len(self._core.flows()["ts_ns"]),
             "async_spans": len(self._core.async_spans()),
         }
+
+    @cached_property
+    def grade(self) -> Grade:
+        """How far the numbers can be trusted, in one letter."""
+        return Grade(*self._core.grade())
+
+    def clock_bounds(self) -> list[ClockBound]:
+        """Devices whose clock is proved to differ from the host's: operations that begin before
+        their launch, or end after a call that waited for them."""
+        return [
+            ClockBound(self.sources[source_idx].rank, *row)
+            for source_idx, *row in self._core.clock_bounds()
+        ]
 
     def law_checks(self) -> dict[str, int | None]:
         """Both sides of the laws of conservation, each found in its own way: ``self_sum_ns`` is

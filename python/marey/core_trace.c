@@ -377,6 +377,71 @@ static PyObject *trace_ledger(PyObject *self, PyObject *unused)
                          (unsigned long long)ledger.n_used, (int)ledger.checked, rows);
 }
 
+static PyObject *trace_grade(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct marey_error err = {0};
+    struct marey_grade grade = {.letter = 'A'};
+    enum marey_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_trace_grade(core_trace_of(self), &grade, &err);
+    Py_END_ALLOW_THREADS
+
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    return Py_BuildValue(
+        "(CzKKKK)", grade.letter, grade.because, (unsigned long long)grade.n_operations,
+        (unsigned long long)grade.n_with_launch, (unsigned long long)grade.n_launches,
+        (unsigned long long)grade.n_with_operation);
+}
+
+static PyObject *clock_bound(const struct marey_clock_bound *bound)
+{
+    return Py_BuildValue("(INNNN)", (unsigned)bound->source_idx, core_int_or_none(bound->device),
+                         core_int_or_none(bound->leads_by_at_least_ns),
+                         core_int_or_none(bound->lags_by_at_least_ns),
+                         core_int_or_none(bound->first_at_ns));
+}
+
+static PyObject *trace_clock_bounds(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct marey_error err = {0};
+    const struct marey_clock_bound *bounds = NULL;
+    size_t n = 0;
+    enum marey_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_trace_clock_bounds(core_trace_of(self), &bounds, &n, &err);
+    Py_END_ALLOW_THREADS
+
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        PyObject *row = clock_bound(&bounds[i]);
+        if (row == NULL || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+/* raw_dur_ns(slice): as the file gives it. */
+static PyObject *trace_raw_dur_ns(PyObject *self, PyObject *index)
+{
+    const struct marey_trace *trace = core_trace_of(self);
+    const size_t n = marey_trace_slices(trace).n;
+    const size_t i = PyLong_AsSize_t(index);
+
+    if (PyErr_Occurred() != NULL)
+        return NULL;
+    if (i >= n)
+        return PyErr_Format(PyExc_IndexError, "no slice %zu", i);
+    return core_int_or_none(marey_trace_raw_dur_ns(trace, (uint32_t)i));
+}
+
 static PyObject *trace_check_laws(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -482,6 +547,9 @@ static PyMethodDef trace_methods[] = {
     PLAIN("quarantined", trace_quarantined),
     PLAIN("ledger", trace_ledger),
     PLAIN("check_laws", trace_check_laws),
+    PLAIN("grade", trace_grade),
+    PLAIN("clock_bounds", trace_clock_bounds),
+    {"raw_dur_ns", trace_raw_dur_ns, METH_O, NULL},
     PLAIN("footprint", trace_footprint),
     {"decode_args", core_trace_decode_args, METH_O, NULL},
     {"arg_ints", core_trace_arg_ints, METH_O, NULL},

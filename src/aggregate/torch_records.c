@@ -187,7 +187,7 @@ static bool collect_slices(const struct collecting *collecting, uint32_t track_i
         const bool has_dur = slices.dur_ns[i] != MAREY_UNKNOWN;
         const struct record record = {
             .start_ns = slices.start_ns[i],
-            .dur_ns = has_dur ? slices.dur_ns[i] : 0,
+            .dur_ns = has_dur ? marey_trace_raw_dur_ns(collecting->build->trace, i) : 0,
             .offset = slices.offset[i],
             .ref = i,
             .track_idx = track_idx,

@@ -127,3 +127,24 @@ bool marey__sort_indices(const struct marey_alloc *alloc, uint32_t *indices, siz
 {
     return marey__sort_by_key(alloc, indices, n, NULL, compare, ctx);
 }
+
+bool marey__sort_structs(const struct marey_alloc *alloc, void *at, size_t n, size_t size_bytes,
+                         marey_compare_fn compare, const void *ctx)
+{
+    if (n < 2)
+        return true;
+    uint32_t *order = marey__alloc(alloc, n, sizeof *order);
+    char *sorted = marey__alloc(alloc, n, size_bytes);
+    bool is_done = order != NULL && sorted != NULL;
+
+    for (size_t i = 0; i < n && is_done; i++)
+        order[i] = (uint32_t)i;
+    is_done = is_done && marey__sort_indices(alloc, order, n, compare, ctx);
+    for (size_t i = 0; i < n && is_done; i++)
+        memcpy(sorted + i * size_bytes, (const char *)at + order[i] * size_bytes, size_bytes);
+    if (is_done)
+        memcpy(at, sorted, n * size_bytes);
+    marey__dealloc(alloc, sorted, n, size_bytes);
+    marey__dealloc(alloc, order, n, sizeof *order);
+    return is_done;
+}

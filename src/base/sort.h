@@ -20,4 +20,9 @@ bool marey__sort_by_key(const struct marey_alloc *alloc, uint32_t *indices, size
 bool marey__sort_indices(const struct marey_alloc *alloc, uint32_t *indices, size_t n,
                          marey_compare_fn compare, const void *ctx);
 
+/* Sorts an array of structs in place. compare sees positions in `at` as it is at the call, so
+ * its ctx may be `at`. */
+bool marey__sort_structs(const struct marey_alloc *alloc, void *at, size_t n, size_t size_bytes,
+                         marey_compare_fn compare, const void *ctx);
+
 #endif

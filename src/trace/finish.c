@@ -170,7 +170,8 @@ static bool order_rows(struct marey_builder *builder)
     if (builder->failed)
         return false;
     close_open_slices(trace);
-    if (!marey__sort_tracks(trace) || !marey__name_tracks(trace) || !marey__sort_slices(trace))
+    if (!marey__sort_tracks(trace) || !marey__name_tracks(trace) || !marey__sort_slices(trace) ||
+        !marey__clip_wild(trace))
         return false;
     if (!marey__sort_points(trace, &trace->instants) ||
         !marey__sort_points(trace, &trace->counters) || !marey__sort_flows(trace) ||

@@ -3,6 +3,8 @@
  */
 #include "trace/ledger.h"
 
+#include <string.h>
+
 static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
     [MAREY_REASON_EMPTY_RECORD] =
         {
@@ -18,6 +20,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "records without a time, in no number",
             .effect = "it is in no number",
             .remedy = "look at what writes the file: a record of this phase needs a ts",
+            .best_grade = 'B',
         },
     [MAREY_REASON_NEGATIVE_DUR] =
         {
@@ -27,6 +30,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "it is in no number; its parent keeps its own time",
             .remedy = "the clock of the writer went back: record again, or leave out what stands "
                       "around it",
+            .best_grade = 'B',
         },
     [MAREY_REASON_NOT_COLLECTED] =
         {
@@ -36,6 +40,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "device time is too low",
             .remedy = "the profiler stopped before the device had told its times: synchronise the "
                       "device before the last step ends, and record again",
+            .best_grade = 'C',
         },
     [MAREY_REASON_UNKNOWN_PH] =
         {
@@ -44,6 +49,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "records of a phase that nobody knows",
             .effect = "it is in no number",
             .remedy = "tell us which program writes this phase",
+            .best_grade = 'B',
         },
     [MAREY_REASON_TIME_RANGE] =
         {
@@ -53,6 +59,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "it is in no number",
             .remedy = "the file gives times in another unit, or they are damaged: look at the "
                       "record",
+            .best_grade = 'B',
         },
     [MAREY_REASON_SYNTAX] =
         {
@@ -62,6 +69,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "it is in no number, and so is whatever stood up to there",
             .remedy = "names with quotes are written without escaping them by some versions of "
                       "torch: give such ranges other names, or record with another version",
+            .best_grade = 'B',
         },
     [MAREY_REASON_PARTIAL] =
         {
@@ -71,6 +79,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "it is in no number",
             .remedy = "the program that wrote the file was ended, or the disk was full: let it "
                       "end by itself and record again",
+            .best_grade = 'B',
         },
     [MAREY_REASON_BAD_ESCAPE] =
         {
@@ -116,6 +125,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
                       "launches at the end may lack their other half",
             .remedy = "the program that wrote the file was ended, the disk was full, or a copy "
                       "was cut short: copy or record again",
+            .best_grade = 'C',
         },
     [MAREY_REASON_BAD_GZIP] =
         {
@@ -143,6 +153,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
                       "may not be comparable",
             .remedy = "metadata that the program adds must be JSON: look at what it gives to "
                       "add_metadata_json",
+            .best_grade = 'B',
         },
     [MAREY_REASON_BAD_ARGS] =
         {
@@ -152,6 +163,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "the record is used; shapes, stacks and bytes that its args give may be "
                       "unknown",
             .remedy = "look at what the program writes there: other programs may refuse the file",
+            .best_grade = 'B',
         },
     [MAREY_REASON_NUMBER_AS_TEXT] =
         {
@@ -181,6 +193,18 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "records with an object that has a key twice: the last one counts",
             .effect = "nothing, if the last one is the one that was meant",
         },
+    [MAREY_REASON_WILD_DURATION] =
+        {
+            .map = MAREY_LEDGER_REPAIRED,
+            .reason = "wild_duration",
+            .meaning = "device operations that last over whole successors of their stream and a "
+                       "hundred times as long as is usual there: they end where the next one "
+                       "begins",
+            .effect = "device time is what the stream had room for; the sum of the file itself is "
+                      "far higher",
+            .remedy = "the profiler gave a damaged time: where it matters record again",
+            .best_grade = 'B',
+        },
     [MAREY_REASON_NO_EVENTS] =
         {
             .map = MAREY_LEDGER_FINDING,
@@ -188,6 +212,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "nothing but metadata: no work was recorded",
             .effect = "there is nothing to report",
             .remedy = "record with activities that the program has, and for at least one step",
+            .best_grade = 'D',
         },
     [MAREY_REASON_NO_DUR] =
         {
@@ -196,6 +221,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "slices of unknown duration: counted as calls, no time",
             .effect = "a call is counted, its time is unknown",
             .remedy = "its end was not recorded: make the recording longer than the slice",
+            .best_grade = 'B',
         },
     [MAREY_REASON_NO_NAME] =
         {
@@ -210,6 +236,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .reason = "no_tid",
             .meaning = "records without a thread",
             .effect = "the record is used; its thread is unknown",
+            .best_grade = 'B',
         },
     [MAREY_REASON_UNCLOSED_BEGIN] =
         {
@@ -219,6 +246,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "the slice reaches to the end of the trace",
             .remedy = "end what was begun, on the thread that began it, before the recording "
                       "stops",
+            .best_grade = 'B',
         },
     [MAREY_REASON_UNMATCHED_END] =
         {
@@ -226,6 +254,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .reason = "unmatched_end",
             .meaning = "ends without a begin, in no number",
             .effect = "it is in no number",
+            .best_grade = 'B',
         },
     [MAREY_REASON_NAME_MISMATCH] =
         {
@@ -234,6 +263,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "ends that name another slice than the open one",
             .effect = "the order of the records decides",
             .remedy = "begin and end of ranges must nest: look at the two names",
+            .best_grade = 'B',
         },
     [MAREY_REASON_CLOCK_STEPPED_BACK] =
         {
@@ -242,6 +272,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "begins and ends that go back in time",
             .effect = "the order of the records decides",
             .remedy = "the machine's clock was set back while recording: record again",
+            .best_grade = 'C',
         },
     [MAREY_REASON_CROSSING] =
         {
@@ -278,6 +309,38 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "the clocks disagree by at least that much",
             .remedy = "take delays between launch and operation for rough, and do not compare "
                       "host and device times below that",
+            .best_grade = 'B',
+        },
+    [MAREY_REASON_KERNEL_AFTER_SYNC] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "kernel_after_sync",
+            .meaning = "device operations that end after a call that waited for them: the clocks "
+                       "disagree",
+            .effect = "the clocks disagree by at least that much; idle time around there may be "
+                      "no idle time",
+            .remedy = "take times between host and device for rough, and do not compare them "
+                      "below that",
+            .best_grade = 'B',
+        },
+    [MAREY_REASON_CUT_BY_WINDOW] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "cut_by_window",
+            .meaning = "device operations that cross a border of the window that was recorded",
+            .effect = "they are counted whole, a part of their time is outside of the window; "
+                      "others there may be missing",
+            .remedy = "synchronise the device before the recording begins and before it ends",
+            .best_grade = 'B',
+        },
+    [MAREY_REASON_MISSING_RANKS] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "missing_ranks",
+            .meaning = "ranks of the job whose file is not among those given",
+            .effect = "sums are of the ranks that are there, not of the job",
+            .remedy = "name the files of all ranks, or their folder",
+            .best_grade = 'C',
         },
     [MAREY_REASON_MANY_LABELS] =
         {
@@ -296,6 +359,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "they are missing: calls and times are too low; what was open then is cut "
                       "there",
             .remedy = "record fewer steps, or give the recorder more memory",
+            .best_grade = 'C',
         },
     [MAREY_REASON_CLOCK_UNSURE] =
         {
@@ -304,6 +368,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "sessions whose clock strayed by more than a microsecond",
             .effect = "times are shown; order between threads and processes may be off by as much",
             .remedy = "record on a machine at rest, or compare within a thread only",
+            .best_grade = 'B',
         },
     [MAREY_REASON_RANK_ASSUMED] =
         {
@@ -311,6 +376,13 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .reason = "rank_assumed",
             .meaning = "files that do not tell their rank",
             .effect = "its place in the list of files is taken",
+        },
+    [MAREY_REASON_OTHER_RANKS] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "other_ranks",
+            .meaning = "ranks of the job besides the one whose file this is",
+            .effect = "all figures are of one rank",
         },
     [MAREY_REASON_RENAMED_THREAD] =
         {
@@ -325,6 +397,27 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .reason = "correlation_reused",
             .meaning = "correlation ids used by more than one launch",
             .effect = "the latest one before the operation is taken",
+        },
+    [MAREY_REASON_STREAM_OVERLAP] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "stream_overlap",
+            .meaning = "device operations that begin before another of their stream has ended",
+            .effect = "a sum of them is more than the time in which the stream was busy",
+        },
+    [MAREY_REASON_FLOW_START_ALONE] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "flow_start_alone",
+            .meaning = "arrows that end nowhere",
+            .effect = "nothing: no number depends on them",
+        },
+    [MAREY_REASON_FLOW_END_ALONE] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "flow_end_alone",
+            .meaning = "arrows that begin nowhere",
+            .effect = "nothing: no number depends on them",
         },
     [MAREY_REASON_BEGAN_BEFORE] =
         {
@@ -363,6 +456,14 @@ void marey__account_add(struct marey_account *account, enum marey_reason reason,
 const char *marey__reason_name(enum marey_reason reason)
 {
     return reason_table[reason].reason;
+}
+
+char marey__reason_best_grade(const char *name)
+{
+    for (int reason = 0; reason < MAREY_N_REASONS; reason++)
+        if (strcmp(reason_table[reason].reason, name) == 0 && reason_table[reason].best_grade != 0)
+            return reason_table[reason].best_grade;
+    return 'A';
 }
 
 enum marey_ledger_map marey__reason_map(enum marey_reason reason)

@@ -31,6 +31,7 @@ enum marey_reason {
     MAREY_REASON_BAD_UTF8,
     MAREY_REASON_CONTROL_CHAR,
     MAREY_REASON_DUPLICATE_KEY,
+    MAREY_REASON_WILD_DURATION,
     /* findings */
     MAREY_REASON_TRUNCATED, /* counted once a file */
     MAREY_REASON_BAD_GZIP,  /* counted once a file */
@@ -49,13 +50,20 @@ enum marey_reason {
     MAREY_REASON_NO_LAUNCH,
     MAREY_REASON_NO_KERNEL,
     MAREY_REASON_KERNEL_BEFORE_LAUNCH,
-    MAREY_REASON_MANY_LABELS,  /* counted once */
-    MAREY_REASON_LOST,         /* while recording */
-    MAREY_REASON_CLOCK_UNSURE, /* counted once a session */
+    MAREY_REASON_KERNEL_AFTER_SYNC,
+    MAREY_REASON_CUT_BY_WINDOW,
+    MAREY_REASON_MISSING_RANKS, /* counted by rank */
+    MAREY_REASON_MANY_LABELS,   /* counted once */
+    MAREY_REASON_LOST,          /* while recording */
+    MAREY_REASON_CLOCK_UNSURE,  /* counted once a session */
     /* info */
     MAREY_REASON_RANK_ASSUMED,
+    MAREY_REASON_OTHER_RANKS, /* counted by rank */
     MAREY_REASON_RENAMED_THREAD,
     MAREY_REASON_CORRELATION_REUSED,
+    MAREY_REASON_STREAM_OVERLAP,
+    MAREY_REASON_FLOW_START_ALONE,
+    MAREY_REASON_FLOW_END_ALONE,
     MAREY_REASON_BEGAN_BEFORE,
     MAREY_REASON_OTHER_PHASE, /* a known phase that the model does not hold */
     MAREY_N_REASONS
@@ -75,6 +83,9 @@ void marey__account_add(struct marey_account *account, enum marey_reason reason,
 
 /* The rows with a count, in table order. \shape rows[MAREY_N_REASONS] */
 size_t marey__account_rows(const struct marey_account *account, struct marey_ledger_row *rows);
+
+/* The best grade of a trace that has a reason: 'A' to 'D'. */
+char marey__reason_best_grade(const char *name);
 
 const char *marey__reason_name(enum marey_reason reason);
 enum marey_ledger_map marey__reason_map(enum marey_reason reason);

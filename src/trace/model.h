@@ -102,6 +102,7 @@ struct marey_trace {
     MAREY_ARRAY(struct marey_meta_record) meta_records;
     MAREY_ARRAY(struct marey_async_span) async_spans;
     MAREY_ARRAY(struct marey_quarantined) quarantined;
+    MAREY_ARRAY(struct marey_raw_dur) raw_durs; /* by slice */
 
     struct marey_account account;
     enum marey_check checked;
@@ -114,6 +115,7 @@ struct marey_trace {
     uint32_t *launch_idx;
     uint32_t *owner_idx;
     struct marey_owners owners;
+    MAREY_ARRAY(struct marey_clock_bound) clock_bounds;
     bool has_owners;
     int64_t *arg_int[MAREY_N_ARGS];
     uint32_t *arg_text[MAREY_N_ARGS];

@@ -13,7 +13,7 @@
 #include "base/hashmap.h"
 #include "base/sort.h"
 #include "base/str.h"
-#include "trace/model.h"
+#include "trace/examine.h"
 
 #define N_FREE_STEPS 64
 #define N_NEAR_LAUNCHES 8
@@ -385,6 +385,7 @@ static void assign_track(struct owner_work *work, const struct marey_track *trac
         const bool has_link = link < trace->links.n && trace->links.slice_idx[link] == idx;
         const enum marey_kind kind = trace->category[slices->cat_id[idx]].kind;
         const bool is_operation = marey_kind_is_device_operation(kind);
+        trace->owners.n_operations += is_operation;
         if (has_link && is_operation)
             assign(work, link, track->source_idx);
         if (is_operation && (!has_link || trace->launch_idx[link] == MAREY_NONE)) {
@@ -443,13 +444,15 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
     const struct marey_alloc *alloc = &trace->alloc;
     const size_t n = trace->links.n;
     struct owner_work work = {.trace = trace, .n_names = trace->strings.n};
+    struct marey_examination examination = {.n_missing_ranks = 0};
     uint32_t *launch_idx = marey__alloc(alloc, n, sizeof *launch_idx);
     uint32_t *owner_idx = marey__alloc(alloc, n, sizeof *owner_idx);
     marey__hashmap_init(&work.deep_launch, alloc);
     marey__hashmap_init(&work.far_owner, alloc);
     work.is_launch_name = marey__alloc_zero(alloc, work.n_names, 1);
     if (launch_idx == NULL || owner_idx == NULL || work.is_launch_name == NULL ||
-        !collect_launches(&work) || !own_launches(&work)) {
+        !collect_launches(&work) || !own_launches(&work) ||
+        !marey__examine_collect(trace, &examination)) {
         status = marey__fail_nomem(err);
         goto done;
     }
@@ -462,15 +465,18 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
     assign_all(&work);
     note_not_collected(&work);
     count_launches(&work);
+    marey__examine_note(trace, &examination);
+    trace->owners.n_launches = work.n;
     trace->owners.n = n;
     trace->owners.launch_idx = trace->launch_idx;
     trace->owners.owner_idx = trace->owner_idx;
-    /* Owners are the last to note anything, so the account is complete, and its rows can be
-     * read without the lock from here on. */
+    /* Owners and the examination are the last to note anything, so the account is complete, and its
+     * rows can be read without the lock from here on. */
     trace->n_ledger_rows = marey__account_rows(&trace->account, trace->ledger_row);
     trace->has_owners = true;
 
 done:
+    marey__examine_release(trace, &examination);
     marey__hashmap_release(&work.far_owner);
     marey__hashmap_release(&work.deep_launch);
     marey__dealloc(alloc, work.path.at, work.path.capacity, sizeof *work.path.at);

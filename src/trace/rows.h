@@ -10,6 +10,9 @@
  * carries the links along. The track of a row is expected in parent_idx. */
 bool marey__sort_slices(struct marey_trace *trace);
 
+/* clip.c: ends durations that cannot be at the next operation's start. */
+bool marey__clip_wild(struct marey_trace *trace);
+
 bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *points);
 bool marey__sort_flows(struct marey_trace *trace);
 bool marey__sort_async_spans(struct marey_trace *trace);

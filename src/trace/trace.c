@@ -67,6 +67,8 @@ void marey_trace_free(struct marey_trace *trace)
     RELEASE_ARRAY(meta_records);
     RELEASE_ARRAY(async_spans);
     RELEASE_ARRAY(quarantined);
+    RELEASE_ARRAY(raw_durs);
+    RELEASE_ARRAY(clock_bounds);
 #undef RELEASE_ARRAY
     marey__intern_release(&trace->strings);
     if (trace->has_lock)
@@ -257,6 +259,17 @@ enum marey_status marey_trace_owners(struct marey_trace *trace, struct marey_own
     return status;
 }
 
+enum marey_status marey_trace_clock_bounds(struct marey_trace *trace,
+                                           const struct marey_clock_bound **bounds, size_t *n,
+                                           struct marey_error *err)
+{
+    struct marey_owners owners;
+    MAREY_TRY(marey_trace_owners(trace, &owners, err));
+    *bounds = trace->clock_bounds.at;
+    *n = trace->clock_bounds.n;
+    return MAREY_OK;
+}
+
 static uint64_t records_used(const struct marey_trace *trace, uint64_t n_read)
 {
     uint64_t set_aside = 0;
@@ -317,6 +330,7 @@ struct marey_footprint marey_trace_footprint(struct marey_trace *trace)
                        trace->metas.capacity * sizeof *trace->metas.at +
                        trace->meta_records.capacity * sizeof *trace->meta_records.at +
                        trace->async_spans.capacity * sizeof *trace->async_spans.at +
-                       trace->quarantined.capacity * sizeof *trace->quarantined.at,
+                       trace->quarantined.capacity * sizeof *trace->quarantined.at +
+                       trace->raw_durs.capacity * sizeof *trace->raw_durs.at,
     };
 }

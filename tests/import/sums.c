@@ -38,7 +38,7 @@ static void print_slices(const struct marey_trace *trace)
         if (slices.dur_ns[i] == MAREY_UNKNOWN)
             n_unknown++;
         else
-            dur += (uint64_t)slices.dur_ns[i];
+            dur += (uint64_t)marey_trace_raw_dur_ns(trace, (uint32_t)i);
     }
     printf("\"slices\": %zu, \"start\": %" PRIu64 ", \"dur\": %" PRIu64 ", \"unknown_dur\": %zu, "
            "\"name\": %" PRIu64 ", \"offset\": %" PRIu64 ", ",

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_fixtures import CASES, FOLDER, SCOPE
+from test_fixtures import CASES, FOLDER, LATER_INFO, SCOPE
 
 from marey import _core
 from marey._trace import LEDGER_MAPS
 
 MAPS = ("quarantined", "repaired", "findings")
-LATER_INFO = {"flow_end_alone", "flow_start_alone", "born_before"}
-"""Counts of analyses that do not exist yet."""
-
 
 def files_of(name: str) -> list[str]:
     files = CASES[name]["file"]

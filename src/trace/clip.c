@@ -1,0 +1,151 @@
+/*
+ * clip.c - durations that cannot be: an operation that runs over whole successors.
+ *
+ * A stream works in order, so that an operation which lasts over two or more of its successors from
+ * begin to end, and a hundred times as long as is usual there, has a damaged duration: one such
+ * record can be most of all device time. It ends where the next one begins, and its raw
+ * duration is kept aside for who wants to show it.
+ */
+#include "base/sort.h"
+#include "trace/rows.h"
+
+/* So many times the median of its stream is beyond what work lasts. */
+#define WILD_TIMES 100
+
+struct durations {
+    const int64_t *dur_ns;
+};
+
+static int compare_durations(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct durations *durations = ctx;
+    if (durations->dur_ns[a] != durations->dur_ns[b])
+        return durations->dur_ns[a] < durations->dur_ns[b] ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* The lower median of the known durations of a track; there is one. False without memory. */
+static bool find_median(const struct marey_trace *trace, const struct marey_track *track,
+                        int64_t *median_ns)
+{
+    const struct durations durations = {trace->slices.dur_ns};
+    uint32_t *order = marey__alloc(&trace->alloc, track->n_slices, sizeof *order);
+    size_t n = 0;
+
+    if (order == NULL)
+        return false;
+    for (uint32_t i = 0; i < track->n_slices; i++)
+        if (durations.dur_ns[track->first_slice + i] != MAREY_UNKNOWN)
+            order[n++] = track->first_slice + i;
+    const bool is_done =
+        marey__sort_indices(&trace->alloc, order, n, compare_durations, &durations);
+    if (is_done)
+        *median_ns = durations.dur_ns[order[(n - 1) / 2]];
+    marey__dealloc(&trace->alloc, order, track->n_slices, sizeof *order);
+    return is_done;
+}
+
+/* What lies behind a slice of the track. */
+struct behind {
+    int64_t first_end_ns; /* the two earliest ends */
+    int64_t second_end_ns;
+    int64_t next_ns; /* the nearest later start; MAREY_UNKNOWN if there is none */
+};
+
+static void take_end(struct behind *behind, int64_t end_ns)
+{
+    if (end_ns < behind->first_end_ns) {
+        behind->second_end_ns = behind->first_end_ns;
+        behind->first_end_ns = end_ns;
+    } else if (end_ns < behind->second_end_ns) {
+        behind->second_end_ns = end_ns;
+    }
+}
+
+static bool clip_slice(struct marey_trace *trace, uint32_t slice_idx, int64_t next_ns)
+{
+    void *at = trace->raw_durs.at;
+    if (!marey__grow(&trace->alloc, &at, &trace->raw_durs.capacity, trace->raw_durs.n + 1,
+                     sizeof *trace->raw_durs.at))
+        return false;
+    trace->raw_durs.at = at;
+    trace->raw_durs.at[trace->raw_durs.n++] =
+        (struct marey_raw_dur){.slice_idx = slice_idx, .dur_ns = trace->slices.dur_ns[slice_idx]};
+    trace->slices.dur_ns[slice_idx] = next_ns - trace->slices.start_ns[slice_idx];
+    return true;
+}
+
+/* From the last slice to the first, so that all behind one has been seen. */
+static bool clip_track(struct marey_trace *trace, const struct marey_track *track)
+{
+    const struct marey_slice_columns *slices = &trace->slices;
+    const uint32_t end = track->first_slice + track->n_slices;
+    struct behind behind = {INT64_MAX, INT64_MAX, MAREY_UNKNOWN};
+    int64_t median_ns = MAREY_UNKNOWN;
+
+    for (uint32_t i = end; i-- > track->first_slice;) {
+        const int64_t start_ns = slices->start_ns[i];
+        const int64_t dur_ns = slices->dur_ns[i];
+        if (i + 1 < end && slices->start_ns[i + 1] > start_ns)
+            behind.next_ns = slices->start_ns[i + 1];
+        if (dur_ns == MAREY_UNKNOWN)
+            continue;
+        if (behind.second_end_ns <= start_ns + dur_ns && behind.next_ns != MAREY_UNKNOWN) {
+            if (median_ns == MAREY_UNKNOWN && !find_median(trace, track, &median_ns))
+                return false;
+            if (median_ns > 0 && (dur_ns - 1) / WILD_TIMES >= median_ns &&
+                !clip_slice(trace, i, behind.next_ns))
+                return false;
+        }
+        take_end(&behind, start_ns + dur_ns);
+    }
+    return true;
+}
+
+static void reverse(struct marey_raw_dur *at, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        const struct marey_raw_dur other = at[i];
+        at[i] = at[n - 1 - i];
+        at[n - 1 - i] = other;
+    }
+}
+
+bool marey__clip_wild(struct marey_trace *trace)
+{
+    for (size_t t = 0; t < trace->tracks.n; t++) {
+        const size_t n_before = trace->raw_durs.n;
+        if (trace->tracks.at[t].kind != MAREY_TRACK_STREAM)
+            continue;
+        if (!clip_track(trace, &trace->tracks.at[t]))
+            return false;
+        if (trace->raw_durs.n > n_before)
+            reverse(trace->raw_durs.at + n_before, trace->raw_durs.n - n_before);
+    }
+    for (size_t i = 0; i < trace->raw_durs.n; i++)
+        marey__account_note(&trace->account, MAREY_REASON_WILD_DURATION,
+                            trace->slices.offset[trace->raw_durs.at[i].slice_idx]);
+    return true;
+}
+
+const struct marey_raw_dur *marey_trace_raw_durs(const struct marey_trace *trace, size_t *n)
+{
+    *n = trace->raw_durs.n;
+    return trace->raw_durs.at;
+}
+
+int64_t marey_trace_raw_dur_ns(const struct marey_trace *trace, uint32_t slice_idx)
+{
+    size_t low = 0;
+    size_t high = trace->raw_durs.n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (trace->raw_durs.at[middle].slice_idx < slice_idx)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < trace->raw_durs.n && trace->raw_durs.at[low].slice_idx == slice_idx
+               ? trace->raw_durs.at[low].dur_ns
+               : trace->slices.dur_ns[slice_idx];
+}

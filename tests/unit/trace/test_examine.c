@@ -1,0 +1,369 @@
+/*
+ * Tests of src/trace/examine.c and what it calls, and of clip.c and grade.c: what a trace as a
+ * whole shows.
+ */
+#include <string.h>
+
+#include "support/alloc_fail.h"
+#include "support/expect.h"
+#include "support/make_trace.h"
+
+static uint64_t count(struct marey_trace *trace, const char *reason)
+{
+    struct marey_ledger ledger = {0};
+    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        if (strcmp(ledger.rows[i].reason, reason) == 0)
+            return ledger.rows[i].count;
+    return 0;
+}
+
+static int64_t dur_of(const struct marey_trace *trace, const char *name, int64_t start_ns)
+{
+    return marey_trace_slices(trace).dur_ns[made_slice(trace, name, start_ns)];
+}
+
+/* ---- wild durations ----------------------------------------------------------------- */
+
+/* Operations of 10 ns every 100, from 100 on. */
+static void make_steady(struct make_trace *make, int n)
+{
+    make_stream(make, 0, 7);
+    for (int i = 0; i < n; i++)
+        make_slice(make, "kernel", "k", 100 + 100 * i, 110 + 100 * i);
+}
+
+static void a_wild_duration_ends_at_the_next_operation(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_steady(&make, 20);
+    make_timed(&make, "kernel", "wild", 250, 1001);
+    make_stream(&make, 0, 8);
+    make_timed(&make, "kernel", "alone", 250, 100000);
+    struct marey_trace *trace = make_trace_end(&make);
+
+    EXPECT_U64(count(trace, "wild_duration"), 1);
+    EXPECT_I64(dur_of(trace, "wild", 250), 50);
+    EXPECT_I64(dur_of(trace, "alone", 250), 100000);
+    const uint32_t wild = made_slice(trace, "wild", 250);
+    EXPECT_I64(marey_trace_raw_dur_ns(trace, wild), 1001);
+    EXPECT_I64(marey_trace_raw_dur_ns(trace, made_slice(trace, "k", 100)), 10);
+    size_t n = 0;
+    const struct marey_raw_dur *raw = marey_trace_raw_durs(trace, &n);
+    EXPECT_U64(n, 1);
+    EXPECT_U64(raw[0].slice_idx, wild);
+    marey_trace_free(trace);
+}
+
+/* A hundred times the median is not beyond it; one whole successor is not two. */
+static void what_may_be_is_not_clipped(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_steady(&make, 20);
+    make_timed(&make, "kernel", "long", 250, 1000);
+    make_stream(&make, 0, 8);
+    make_steady(&make, 3);
+    make_stream(&make, 0, 9);
+    make_slice(&make, "kernel", "k", 0, 10);
+    make_timed(&make, "kernel", "over one", 20, 5000);
+    make_slice(&make, "kernel", "k", 30, 40);
+    make_slice(&make, "kernel", "k", 5015, 5025);
+    make_timed(&make, "kernel", "over the unknown", 6000, 5000);
+    make_timed(&make, "kernel", "k", 6010, MAREY_UNKNOWN);
+    make_timed(&make, "kernel", "k", 6020, 10);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(count(trace, "wild_duration"), 0);
+    marey_trace_free(trace);
+}
+
+static void each_wild_duration_is_judged_by_the_raw_ones(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_steady(&make, 40);
+    make_timed(&make, "kernel", "w1", 250, 2000);
+    make_timed(&make, "kernel", "w2", 250, 1500); /* the same start: both end at the next later */
+    make_timed(&make, "kernel", "w3", 460, 1200);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(count(trace, "wild_duration"), 3);
+    EXPECT_I64(dur_of(trace, "w1", 250), 50);
+    EXPECT_I64(dur_of(trace, "w2", 250), 50);
+    EXPECT_I64(dur_of(trace, "w3", 460), 40);
+    size_t n = 0;
+    const struct marey_raw_dur *raw = marey_trace_raw_durs(trace, &n);
+    for (size_t i = 1; i < n; i++)
+        EXPECT_TRUE(raw[i - 1].slice_idx < raw[i].slice_idx);
+    marey_trace_free(trace);
+}
+
+/* ---- clocks ---------------------------------------------------------------------------- */
+
+static void make_launched(struct make_trace *make, int64_t at, int64_t start, int64_t end,
+                          uint64_t correlation)
+{
+    make_thread(make, "1", "1");
+    make_call(make, "cuda_runtime", "cudaLaunchKernel", at, at + 5, correlation);
+    make_stream(make, 0, 7);
+    make_call(make, "kernel", "k", start, end, correlation);
+}
+
+static struct marey_clock_bound only_bound(struct marey_trace *trace)
+{
+    const struct marey_clock_bound *bounds = NULL;
+    size_t n = 0;
+    EXPECT_STATUS(marey_trace_clock_bounds(trace, &bounds, &n, NULL), MAREY_OK);
+    EXPECT_U64(n, 1);
+    return bounds[0];
+}
+
+static void clocks_disagree_by_what_cannot_be(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_launched(&make, 100, 90, 95, 1);   /* begins 10 before its launch */
+    make_launched(&make, 200, 210, 250, 2); /* ends 20 after the wait */
+    make_launched(&make, 300, 310, 325, 3); /* ends in time */
+    make_launched(&make, 400, 410, 437, 4); /* 7 after */
+    make_thread(&make, "1", "2");
+    make_call(&make, "cuda_runtime", "cudaDeviceSynchronize", 206, 230, 1000);
+    make_call(&make, "cuda_runtime", "cudaDeviceSynchronize", 306, 330, 1001);
+    make_call(&make, "cuda_driver", "cuCtxSynchronize", 406, 430, 1002);
+    struct marey_trace *trace = make_trace_end(&make);
+
+    EXPECT_U64(count(trace, "kernel_before_launch"), 1);
+    EXPECT_U64(count(trace, "kernel_after_sync"), 2);
+    const struct marey_clock_bound bound = only_bound(trace);
+    EXPECT_I64(bound.leads_by_at_least_ns, 10);
+    EXPECT_I64(bound.lags_by_at_least_ns, 20);
+    EXPECT_I64(bound.first_at_ns, 210);
+    marey_trace_free(trace);
+}
+
+/* A wait for a stream, of another process, that began before the launch had ended, or where
+ * there are several devices. */
+static void waits_that_prove_nothing_are_passed_over(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 4; form++) {
+        struct make_trace make;
+        make_trace_begin(&make, NULL);
+        make_launched(&make, 200, 210, 250, 2);
+        make_thread(&make, form == 1 ? "2" : "1", "9");
+        make_call(&make, "cuda_runtime",
+                  form == 0 ? "cudaStreamSynchronize" : "cudaDeviceSynchronize",
+                  form == 2 ? 204 : 206, 230, 1000);
+        if (form == 3) {
+            make_stream(&make, 1, 7);
+            make_slice(&make, "kernel", "other", 0, 1);
+        }
+        struct marey_trace *trace = make_trace_end(&make);
+        EXPECT_U64(count(trace, "kernel_after_sync"), 0);
+        marey_trace_free(trace);
+    }
+}
+
+/* ---- window, ranks, overlaps ---------------------------------------------------------------- */
+
+static void operations_that_cross_the_window_are_counted(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "Spans", "PyTorch Profiler");
+    make_slice(&make, "Trace", "PyTorch Profiler (0)", 100, 200);
+    make_stream(&make, 0, 7);
+    make_slice(&make, "kernel", "before", 80, 100);
+    make_slice(&make, "kernel", "in", 100, 120);
+    make_slice(&make, "kernel", "across the end", 190, 201);
+    make_slice(&make, "kernel", "after", 200, 210);
+    make_stream(&make, 0, 8);
+    make_slice(&make, "kernel", "across the begin", 99, 101);
+    make_slice(&make, "kernel", "across both", 90, 300);
+    make_source(&make, 1); /* another file has another window */
+    make_stream(&make, 0, 7);
+    make_slice(&make, "kernel", "elsewhere", 90, 110);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(count(trace, "cut_by_window"), 3);
+    marey_trace_free(trace);
+}
+
+static void make_world(struct make_trace *make, int64_t world_size)
+{
+    marey__builder_source(make->builder)->world_size = world_size;
+    make_thread(make, "1", "1");
+    make_slice(make, "cpu_op", "a", 0, 1);
+}
+
+static void ranks_that_are_missing_are_counted(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_world(&make, 8);
+    make_source(&make, 2);
+    make_world(&make, 8);
+    make_source(&make, 2); /* twice */
+    make_world(&make, 8);
+    make_source(&make, 9); /* not of this job */
+    make_world(&make, MAREY_UNKNOWN);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(count(trace, "missing_ranks"), 6);
+    EXPECT_U64(count(trace, "other_ranks"), 0);
+    marey_trace_free(trace);
+}
+
+static void one_file_alone_misses_nobody(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_world(&make, 8);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(count(trace, "missing_ranks"), 0);
+    EXPECT_U64(count(trace, "other_ranks"), 7);
+    marey_trace_free(trace);
+}
+
+static void overlaps_of_a_stream_are_counted(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_stream(&make, 0, 7);
+    make_slice(&make, "kernel", "a", 0, 10);
+    make_slice(&make, "kernel", "touches", 10, 30);
+    make_slice(&make, "kernel", "overlaps", 15, 18);
+    make_slice(&make, "kernel", "still", 20, 40);
+    make_stream(&make, 0, 8);
+    make_slice(&make, "kernel", "other stream", 5, 50);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(count(trace, "stream_overlap"), 2);
+    marey_trace_free(trace);
+}
+
+/* ---- the grade ------------------------------------------------------------------------------- */
+
+static struct marey_grade grade_of(struct marey_trace *trace)
+{
+    struct marey_grade grade = {0};
+    EXPECT_STATUS(marey_trace_grade(trace, &grade, NULL), MAREY_OK);
+    return grade;
+}
+
+/* n_lost of n operations have no launch. */
+static char letter_with(int n_lost, int n)
+{
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    for (int i = n_lost; i < n; i++)
+        make_call(&make, "cuda_runtime", "cudaLaunchKernel", i, i + 1, (uint64_t)i);
+    make_stream(&make, 0, 7);
+    for (int i = 0; i < n; i++)
+        make_call(&make, "kernel", "k", 10000 + i, 10001 + i, (uint64_t)i);
+    struct marey_trace *trace = make_trace_end(&make);
+    const struct marey_grade grade = grade_of(trace);
+    EXPECT_U64(grade.n_operations, n);
+    EXPECT_U64(grade.n_with_launch, n - n_lost);
+    EXPECT_U64(grade.n_launches, n - n_lost);
+    EXPECT_U64(grade.n_with_operation, n - n_lost);
+    EXPECT_TRUE(grade.letter == 'A' || strcmp(grade.because, "no_launch") == 0);
+    marey_trace_free(trace);
+    return grade.letter;
+}
+
+static void the_share_of_owned_operations_makes_the_grade(void **state)
+{
+    (void)state;
+    EXPECT_U64(letter_with(0, 10), 'A');
+    EXPECT_U64(letter_with(1, 1000), 'A');
+    EXPECT_U64(letter_with(2, 1000), 'B');
+    EXPECT_U64(letter_with(10, 1000), 'B');
+    EXPECT_U64(letter_with(11, 1000), 'C');
+    EXPECT_U64(letter_with(100, 1000), 'C');
+    EXPECT_U64(letter_with(101, 1000), 'D');
+    EXPECT_U64(letter_with(1, 1), 'D');
+}
+
+static void the_worst_reason_makes_the_grade(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(grade_of(trace).letter, 'D');
+    EXPECT_STR(grade_of(trace).because, "no_events");
+    marey_trace_free(trace);
+
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "a", 0, 10);
+    make_slice(&make, "cpu_op", "crosses", 5, 15);
+    trace = make_trace_end(&make);
+    EXPECT_U64(grade_of(trace).letter, 'A');
+    EXPECT_TRUE(grade_of(trace).because == NULL);
+    marey_trace_free(trace);
+}
+
+/* ---- memory
+ * --------------------------------------------------------------------------------------- */
+
+static enum marey_status examine_once(void *ctx, const struct marey_alloc *alloc)
+{
+    (void)ctx;
+    struct make_trace make;
+    struct marey_trace *trace = NULL;
+    struct marey_grade grade = {0};
+
+    if (!make_trace_try_begin(&make, alloc)) {
+        marey__builder_free(make.builder);
+        return MAREY_NOMEM;
+    }
+    marey__builder_source(make.builder)->world_size = 3;
+    marey__builder_set_checked(make.builder, MAREY_CHECK_ALL);
+    make_steady(&make, 10);
+    make_timed(&make, "kernel", "wild", 250, 1001);
+    make_launched(&make, 200, 2010, 2050, 2);
+    make_thread(&make, "1", "2");
+    make_call(&make, "cuda_runtime", "cudaDeviceSynchronize", 206, 230, 1000);
+    make_slice(&make, "Trace", "PyTorch Profiler (0)", 0, 2020);
+    enum marey_status status = make_trace_finish(&make, &trace, NULL);
+    for (int again = 0; status == MAREY_OK && again < 2; again++) {
+        status = marey_trace_grade(trace, &grade, NULL);
+        if (status != MAREY_OK) /* what was noted before must not be noted twice */
+            EXPECT_U64(grade.letter, 0);
+    }
+    marey_trace_free(trace);
+    return status;
+}
+
+static void want_of_memory_does_no_harm(void **state)
+{
+    (void)state;
+    EXPECT_TRUE(alloc_fail_sweep(examine_once, NULL) > 30);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wild_duration_ends_at_the_next_operation),
+        cmocka_unit_test(what_may_be_is_not_clipped),
+        cmocka_unit_test(each_wild_duration_is_judged_by_the_raw_ones),
+        cmocka_unit_test(clocks_disagree_by_what_cannot_be),
+        cmocka_unit_test(waits_that_prove_nothing_are_passed_over),
+        cmocka_unit_test(operations_that_cross_the_window_are_counted),
+        cmocka_unit_test(ranks_that_are_missing_are_counted),
+        cmocka_unit_test(one_file_alone_misses_nobody),
+        cmocka_unit_test(overlaps_of_a_stream_are_counted),
+        cmocka_unit_test(the_share_of_owned_operations_makes_the_grade),
+        cmocka_unit_test(the_worst_reason_makes_the_grade),
+        cmocka_unit_test(want_of_memory_does_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
