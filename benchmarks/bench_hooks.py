@@ -60,9 +60,13 @@ def load_floor() -> ctypes.CDLL:
 floor = load_floor()
 
 
+# What floor_hook.cpp calls them.
+EMPTY, CLOCK, SIZES = range(3)
+
+
 @contextlib.contextmanager
-def floor_hook(with_inputs: bool, with_clock: bool = False) -> Iterator[None]:
-    floor.floor_add(int(with_inputs), int(with_clock))
+def floor_hook(with_inputs: bool, kind: int = EMPTY) -> Iterator[None]:
+    floor.floor_add(int(with_inputs), kind)
     try:
         yield
     finally:
@@ -75,11 +79,12 @@ def torch_profiler(**options: Any) -> Any:
 
 HOOKS: dict[str, Callable[[], Any]] = {
     "floor": lambda: floor_hook(False),
-    "floor_clock": lambda: floor_hook(False, True),
+    "floor_clock": lambda: floor_hook(False, CLOCK),
     "marey": lambda: marey.profile(),
     "torch": lambda: torch_profiler(),
     "floor_inputs": lambda: floor_hook(True),
-    "floor_inputs_clock": lambda: floor_hook(True, True),
+    "floor_inputs_clock": lambda: floor_hook(True, CLOCK),
+    "floor_inputs_sizes": lambda: floor_hook(True, SIZES),
     "marey_shapes": lambda: marey.profile(record_shapes=True),
     "torch_shapes": lambda: torch_profiler(record_shapes=True),
 }

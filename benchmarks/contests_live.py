@@ -51,6 +51,8 @@ class LiveBook:
                            ("added", "floor_inputs")),
                 Contestant("hooks.floor_inputs_clock", "  the same, each reads the clock", argv,
                            ("added", "floor_inputs_clock")),
+                Contestant("hooks.floor_inputs_sizes", "  and writes sizes of tensors", argv,
+                           ("added", "floor_inputs_sizes")),
                 Contestant("hooks.marey_shapes", "marey.profile, with shapes", argv,
                            ("added", "marey_shapes"), "warm"),
                 Contestant("hooks.torch_shapes", "torch.profiler, with shapes", argv,
