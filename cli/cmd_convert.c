@@ -14,6 +14,7 @@
 struct convert_settings {
     bool overwrite;
     bool omit_args;
+    bool scrub;
     struct number compression;
 };
 
@@ -33,6 +34,7 @@ static enum cli_exit write_to_standard_output(struct marey_trace *trace,
     const struct marey_chrome_options options = {
         .size = sizeof options,
         .omit_args = convert->omit_args,
+        .scrub = convert->scrub,
     };
     struct marey_error err = {.message = "cannot convert the trace"};
     int write_error = 0;
@@ -51,6 +53,7 @@ static enum cli_exit write_to_file(struct marey_trace *trace, const char *path,
         .size = sizeof options,
         .overwrite = convert->overwrite,
         .omit_args = convert->omit_args,
+        .scrub = convert->scrub,
         .compression = (int)convert->compression.value,
     };
     struct marey_error err = {.message = "cannot convert the trace"};
@@ -99,6 +102,11 @@ static const struct option convert_options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct convert_settings, omit_args),
      .help = "leave out the args of all records: smaller, and no longer the same trace"},
+    {.name = "scrub",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct convert_settings, scrub),
+     .help = "leave out what tells whose trace it is (environment, host, user, paths, unknown "
+             "members and args); names of operators and kernels stay"},
     {.name = "level",
      .argument = "N",
      .type = OPTION_NUMBER,
@@ -124,6 +132,7 @@ const struct command command_convert = {
     .examples =
         "marey convert trace.json trace.json.gz\tcompress a trace\n"
         "marey convert logs/ job.json.gz\tall ranks of a folder in one file\n"
+        "marey convert --scrub mine.json.gz shown.json.gz\tmake a trace that may be shown\n"
         "zstd -dc trace.json.zst | marey convert - trace.json.gz\tfrom another compressor\n",
     .options = convert_options,
     .settings_bytes = sizeof(struct convert_settings),

@@ -20,10 +20,12 @@
 struct doctor_settings {
     const char *python;
     const char *output;
+    const char *repaired; /* where the repaired trace goes; NULL: nowhere */
     int format;
     bool build;
     bool is_strict;
     bool overwrite;
+    bool scrub;
 };
 
 enum doctor_format { DOCTOR_TEXT, DOCTOR_JSON };
@@ -84,6 +86,9 @@ static enum cli_exit examine_traces(const struct doctor_settings *doctor, size_t
         message_print("%s", err.message);
         goto done;
     }
+    if (doctor->repaired != NULL && diagnosis_repair(&diagnosis, doctor->repaired, doctor->scrub,
+                                                     doctor->overwrite) != CLI_DONE)
+        goto done;
     if (doctor->format == DOCTOR_JSON)
         diagnosis_as_json(&diagnosis, &text);
     else
@@ -104,10 +109,12 @@ static const char *foreign_option(const struct doctor_settings *doctor, bool has
 {
     if (has_file)
         return doctor->build ? "--build" : doctor->python != NULL ? "--python" : NULL;
-    return doctor->is_strict        ? "--strict"
-           : doctor->output != NULL ? "--output"
-           : doctor->overwrite      ? "--force"
-                                    : NULL;
+    return doctor->is_strict          ? "--strict"
+           : doctor->output != NULL   ? "--output"
+           : doctor->repaired != NULL ? "--repair"
+           : doctor->scrub            ? "--scrub"
+           : doctor->overwrite        ? "--force"
+                                      : NULL;
 }
 
 static enum cli_exit run_doctor(const void *settings, size_t n_operands, char **operands)
@@ -121,6 +128,15 @@ static enum cli_exit run_doctor(const void *settings, size_t n_operands, char **
                     has_file ? "option '%s' is about collectors, leave it or the files out"
                              : "option '%s' is about traces, name a file",
                     foreign);
+        return CLI_USAGE;
+    }
+    if (doctor->scrub && doctor->repaired == NULL) {
+        usage_error(&command_doctor, "option '--scrub' is for --repair OUT");
+        return CLI_USAGE;
+    }
+    if (doctor->repaired != NULL && strcmp(doctor->repaired, "-") == 0) {
+        usage_error(&command_doctor, "option '--repair' wants a file: what is found goes to "
+                                     "standard output");
         return CLI_USAGE;
     }
     return has_file ? examine_traces(doctor, n_operands, operands) : list_collectors(doctor);
@@ -155,7 +171,18 @@ static const struct option doctor_options[] = {
     {.name = "force",
      .type = OPTION_FLAG,
      .offset = FIELD(overwrite),
-     .help = "overwrite FILE of --output if it exists"},
+     .help = "overwrite FILE of --output and OUT of --repair if they exist"},
+    {.name = "repair",
+     .argument = "OUT",
+     .type = OPTION_TEXT,
+     .offset = FIELD(repaired),
+     .help = "write the trace to OUT as Chrome JSON that every reader takes: records that were set "
+             "aside are left out, what was repaired stays repaired; compressed if OUT ends in .gz"},
+    {.name = "scrub",
+     .type = OPTION_FLAG,
+     .offset = FIELD(scrub),
+     .help = "with --repair: leave out what tells whose trace it is (environment, host, user, "
+             "paths, unknown members and args)"},
     {.name = "build",
      .type = OPTION_FLAG,
      .offset = FIELD(build),
@@ -184,15 +211,22 @@ const struct command command_doctor = {
         "Exits with 0 if all is well, with 1 if something was set aside, repaired or found, with 3 "
         "if a file cannot be read. Slices that cross are what torch writes in any case: where they "
         "are all that is found, it exits with 0 unless --strict is given.\n\n"
+        "With --repair, OUT counts in its head what was left out and what was repaired, by reason. "
+        "Several files, or traces behind one another in a file, become one file, as with 'marey "
+        "convert'. The exit status is that of FILE.\n\n"
         "Without a file: lists each collector with its state, the reason and what to do about it. "
         "A collector hands records to the recorder: that of torch is compiled for the torch of one "
         "Python, by the C++ compiler of this machine, into a cache, when it is first needed or by "
         "--build. Exits with 0 if what is here can run or be built, with 1 if not, with 3 if "
         "--build failed.",
-    .examples = "marey doctor trace.json.gz\tis it whole, and what does it do to the numbers\n"
-                "marey doctor -f json logs/\tthe same of all ranks of a folder, for a program\n"
-                "marey doctor\twhat can be recorded with this Python\n"
-                "marey doctor --build\tcompile the collector of torch now\n",
+    .examples =
+        "marey doctor trace.json.gz\tis it whole, and what does it do to the numbers\n"
+        "marey doctor -f json logs/\tthe same of all ranks of a folder, for a program\n"
+        "marey doctor --repair fixed.json.gz cut.json.gz\tmake a file that others can read\n"
+        "marey doctor --repair shown.json.gz --scrub mine.json.gz\t"
+        "and that may be shown to others\n"
+        "marey doctor\twhat can be recorded with this Python\n"
+        "marey doctor --build\tcompile the collector of torch now\n",
     .options = doctor_options,
     .settings_bytes = sizeof(struct doctor_settings),
     .min_operands = 0,

@@ -39,6 +39,10 @@ bool diagnosis_is_fit(const struct diagnosis *diagnosis);
 /* What the process exits with. */
 enum cli_exit diagnosis_exit(const struct diagnosis *diagnosis, bool is_strict);
 
+/* Writes the trace repaired, and scrubbed if asked for; tells on standard error what came of it. */
+enum cli_exit diagnosis_repair(const struct diagnosis *diagnosis, const char *path, bool scrub,
+                               bool overwrite);
+
 void diagnosis_as_text(const struct diagnosis *diagnosis, bool is_strict, struct text *text);
 void diagnosis_as_json(const struct diagnosis *diagnosis, struct text *text);
 

@@ -122,6 +122,10 @@ struct marey_chrome_options {
     bool overwrite;  /* else an existing file is MAREY_IO with a remedy */
     int compression; /* gzip level 1..9 for paths that end in .gz; 0: the default (1) */
     bool omit_args;  /* leave args out: quicker and smaller, and no longer the same trace */
+    bool repair;     /* write only what every strict reader takes and we would not repair: records
+                        that were set aside are left out, args are JSON without a key twice; the
+                        head's members "mareyLeftOut" and "mareyRepaired" count by reason */
+    bool scrub;      /* leave out what tells whose trace it is, and repair (docs/scrub.md) */
 };
 
 /* Writes Chrome JSON in Kineto's schema; gzip if path ends in ".gz". options may be NULL.

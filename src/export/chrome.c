@@ -27,6 +27,7 @@ static void chrome_free(struct marey_chrome *chrome)
     const size_t n_tracks = chrome->n_tracks;
     marey__chrome_list_release(chrome);
     marey__chrome_parts_release(chrome);
+    marey__chrome_shown_release(chrome);
     marey__dealloc(&alloc, chrome->open_top, n_tracks, sizeof *chrome->open_top);
     marey__dealloc(&alloc, chrome->open, chrome->open_capacity, sizeof *chrome->open);
     marey__dealloc(&alloc, chrome->flow_track, n_tracks, sizeof *chrome->flow_track);
@@ -66,16 +67,21 @@ static struct marey_chrome *chrome_new(struct marey_trace *trace, const struct m
     chrome->alloc = *alloc;
     chrome->err = err;
     chrome->omit_args = options->omit_args;
+    chrome->scrubs = options->scrub;
+    chrome->repairs = options->repair || options->scrub;
     chrome->seconds = -1;
     marey__arena_init(&chrome->arena, alloc);
     marey__text_init(&chrome->scratch, alloc);
+    marey__text_init(&chrome->strict, alloc);
+    marey__text_init(&chrome->shown, alloc);
     marey__text_init(&chrome->out, alloc);
     borrow_columns(chrome, trace);
     chrome->name = marey__alloc_zero(alloc, chrome->n_strings, sizeof *chrome->name);
     chrome->track = marey__alloc_zero(alloc, chrome->n_tracks + 1, sizeof *chrome->track);
     chrome->flow_track = marey__alloc_zero(alloc, chrome->n_tracks, sizeof *chrome->flow_track);
     if (chrome->name != NULL && chrome->track != NULL && chrome->flow_track != NULL &&
-        marey__chrome_parts_make(chrome) && marey__chrome_list_make(chrome))
+        marey__chrome_shown_make(chrome) && marey__chrome_parts_make(chrome) &&
+        marey__chrome_list_make(chrome))
         return chrome;
     chrome_free(chrome);
     return NULL;

@@ -6,6 +6,7 @@
  *   chrome_head: members before and after, metadata records
  *   chrome_piece: texts that repeat (names, categories, tracks), escaped once
  *   chrome_value: args and members as valid JSON
+ *   chrome_strict, chrome_shown, scrub: what is written of a repaired or scrubbed trace
  *   chrome_part: what marks the sources in a file of several
  */
 #ifndef MAREY_SRC_EXPORT_CHROME_H
@@ -85,6 +86,8 @@ struct marey_chrome {
     struct marey_trace *trace;
     struct marey_error *err;
     bool omit_args;
+    bool repairs; /* nothing is written that a strict reader refuses or we would repair */
+    bool scrubs;  /* nothing that tells whose trace it is; implies repairs */
     bool is_first;
     int64_t base_ns;
 
@@ -124,6 +127,13 @@ struct marey_chrome {
     char seconds_text[MAREY_PIECE_PAD];
     size_t seconds_len;
 
+    struct marey_hashmap last_meta;        /* source and key -> the last member of that key */
+    struct marey_chrome_piece *short_name; /* [n_strings] with paths cut; NULL unless it scrubs */
+    struct marey_textbuf strict;           /* text of the file on its way to `shown` */
+    struct marey_textbuf shown;
+    bool has_left_out;
+    bool has_repaired;
+
     uint64_t n_mended; /* scalars of args that JSON does not have */
     struct marey_textbuf out;
     marey_sink_fn sink; /* NULL: out keeps all */
@@ -136,6 +146,8 @@ void marey__chrome_list_release(struct marey_chrome *chrome);
 
 /* chrome_piece.c. Makes a piece; out.failed is set without memory and the piece is empty
  * then. The inline functions below hand out what was made before. */
+struct marey_chrome_piece marey__chrome_make_shown_name(struct marey_chrome *chrome,
+                                                        struct marey_str text);
 struct marey_chrome_piece marey__chrome_make_name(struct marey_chrome *chrome, uint32_t name_id);
 struct marey_chrome_piece marey__chrome_make_category(struct marey_chrome *chrome,
                                                       enum marey_chrome_what what, uint8_t cat_id);
@@ -196,7 +208,8 @@ enum marey_status marey__chrome_ends(struct marey_chrome *chrome, uint32_t sourc
 enum marey_status marey__chrome_flows(struct marey_chrome *chrome, uint32_t source_idx);
 
 /* Whether a record that was set aside can be written again; else it is counted. */
-bool marey__chrome_can_write(const struct marey_quarantined *quarantined);
+bool marey__chrome_can_write(const struct marey_chrome *chrome,
+                             const struct marey_quarantined *quarantined);
 
 /* Hands `out` on if it holds at least `least` bytes. */
 enum marey_status marey__chrome_flush(struct marey_chrome *chrome, size_t least);
@@ -211,12 +224,45 @@ enum marey_status marey__chrome_tail(struct marey_chrome *chrome);
 void marey__chrome_add_member(struct marey_chrome *chrome, const struct marey_meta *meta);
 void marey__chrome_add_json(struct marey_chrome *chrome, struct marey_str text);
 
+/* How many records of a row of the ledger are not in the file. */
+uint64_t marey__chrome_left_out_of(const struct marey_chrome *chrome,
+                                   const struct marey_ledger_row *row);
+
+/* chrome_shown.c. False without memory. */
+bool marey__chrome_shown_make(struct marey_chrome *chrome);
+void marey__chrome_shown_release(struct marey_chrome *chrome);
+
+/* Adds text of the file, mended. */
+void marey__chrome_add_text(struct marey_chrome *chrome, struct marey_str text);
+
+/* What is written of the args of a record, {NULL, 0} if nothing; of those of a metadata record,
+ * false if it is left out. \owns borrowed until the next call */
+struct marey_str marey__chrome_shown_args(struct marey_chrome *chrome, struct marey_str args,
+                                          bool is_counter);
+bool marey__chrome_shown_meta_args(struct marey_chrome *chrome,
+                                   const struct marey_meta_record *record, struct marey_str *args);
+
+/* Whether the i-th member of all heads is written, and its value. */
+bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i);
+void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_str key,
+                                    struct marey_str text);
+
+/* Makes the members that tell of the writing, in `scratch`; before the others are asked for. */
+enum marey_status marey__chrome_own_members(struct marey_chrome *chrome);
+
+/* The name of a record of a category. */
+struct marey_chrome_piece marey__chrome_shown_name(struct marey_chrome *chrome, uint32_t name_id,
+                                                   uint8_t cat_id);
+
+/* The text of a pid, a tid or an id; {NULL, 0} if there is none. */
+struct marey_str marey__chrome_shown_id(struct marey_chrome *chrome, uint32_t string_id);
+
 /* chrome_part.c. False without memory. */
 bool marey__chrome_parts_make(struct marey_chrome *chrome);
 void marey__chrome_parts_release(struct marey_chrome *chrome);
 
 /* The text of a process in the file. \owns borrowed from the trace or the writer */
-struct marey_str marey__chrome_pid(const struct marey_chrome *chrome, uint32_t source_idx,
+struct marey_str marey__chrome_pid(struct marey_chrome *chrome, uint32_t source_idx,
                                    uint32_t process_id);
 
 /* The record before a source's others; those that say the rank of processes without a name. */
@@ -225,7 +271,18 @@ void marey__chrome_add_names(struct marey_chrome *chrome, uint32_t source_idx);
 
 /* Adds the args of a metadata record that names a process, with the rank; false if the record
  * is another or the file has one source: nothing is added then. */
-bool marey__chrome_named_args(struct marey_chrome *chrome, const struct marey_meta_record *record);
+bool marey__chrome_named_args(struct marey_chrome *chrome, const struct marey_meta_record *record,
+                              struct marey_str args);
+
+/* chrome_strict.c. Adds the text as JSON that every strict reader takes, whatever it is; returns
+ * how many scalars were mended. */
+uint64_t marey__chrome_add_strict(struct marey_textbuf *out, struct marey_str json);
+
+/* chrome_value.c. Adds a string from its opening quote, a number or a word; returns the bytes
+ * used, at least one. */
+size_t marey__chrome_put_string(struct marey_textbuf *out, struct marey_str text);
+size_t marey__chrome_put_scalar(struct marey_textbuf *out, struct marey_str text,
+                                uint64_t *n_mended);
 
 /* chrome_value.c. Adds JSON text that came from a file. Text that strict readers refuse is
  * mended: NaN and infinities become null, other scalars that JSON does not have strings, raw

@@ -27,8 +27,8 @@ void marey__chrome_add_json(struct marey_chrome *chrome, struct marey_str text)
 {
     struct marey_json json = marey__json(text);
     marey__json_skip(&json);
-    if (!json.failed && marey__json_peek(&json) == '\0')
-        chrome->n_mended += marey__chrome_add_value(&chrome->out, text);
+    if (chrome->repairs || (!json.failed && marey__json_peek(&json) == '\0'))
+        marey__chrome_add_text(chrome, text);
     else
         marey__text_add_json(&chrome->out, text);
 }
@@ -44,7 +44,8 @@ void marey__chrome_add_member(struct marey_chrome *chrome, const struct marey_me
 {
     marey__text_add_json(&chrome->out, marey_trace_string(chrome->trace, meta->key_id));
     marey__text_add_c(&chrome->out, ": ");
-    marey__chrome_add_json(chrome, marey_trace_string(chrome->trace, meta->json_id));
+    marey__chrome_add_member_value(chrome, marey_trace_string(chrome->trace, meta->key_id),
+                                   marey_trace_string(chrome->trace, meta->json_id));
 }
 
 /* ---- what is left out ---- */
@@ -60,7 +61,8 @@ static bool is_unheld(const char *reason)
     return false;
 }
 
-static uint64_t left_out_of(const struct marey_chrome *chrome, const struct marey_ledger_row *row)
+uint64_t marey__chrome_left_out_of(const struct marey_chrome *chrome,
+                                   const struct marey_ledger_row *row)
 {
     if (is_unheld(row->reason))
         return row->count;
@@ -69,27 +71,8 @@ static uint64_t left_out_of(const struct marey_chrome *chrome, const struct mare
     uint64_t n = row->count;
     for (size_t i = 0; i < chrome->n_quarantined; i++)
         n -= n > 0 && strcmp(chrome->quarantined[i].reason, row->reason) == 0 &&
-             marey__chrome_can_write(&chrome->quarantined[i]);
+             marey__chrome_can_write(chrome, &chrome->quarantined[i]);
     return n;
-}
-
-static enum marey_status add_left_out(struct marey_chrome *chrome)
-{
-    struct marey_ledger ledger;
-    MAREY_TRY(marey_trace_ledger(chrome->trace, &ledger, chrome->err));
-    bool is_first = true;
-    for (size_t i = 0; i < ledger.n_rows; i++) {
-        const uint64_t n = left_out_of(chrome, &ledger.rows[i]);
-        if (n == 0)
-            continue;
-        marey__text_add_format(&chrome->out,
-                               "%s\"%s\": ", is_first ? "  \"mareyLeftOut\": {" : ", ",
-                               ledger.rows[i].reason);
-        marey__text_add_u64(&chrome->out, n);
-        is_first = false;
-    }
-    marey__text_add_c(&chrome->out, is_first ? "" : "},\n");
-    return MAREY_OK;
 }
 
 /* ---- metadata records ---- */
@@ -105,6 +88,9 @@ static void add_id(struct marey_chrome *chrome, const char *key, struct marey_st
 static void add_meta_record(struct marey_chrome *chrome, const struct marey_meta_record *record)
 {
     struct marey_textbuf *out = &chrome->out;
+    struct marey_str args;
+    if (!marey__chrome_shown_meta_args(chrome, record, &args))
+        return;
     marey__text_add_c(out, chrome->is_first ? "  {\n    " : ",\n  {\n    ");
     chrome->is_first = false;
     const struct marey_chrome_piece name = marey__chrome_name(chrome, record->name_id);
@@ -116,11 +102,10 @@ static void add_meta_record(struct marey_chrome *chrome, const struct marey_meta
     }
     add_id(chrome,
            ", \"pid\": ", marey__chrome_pid(chrome, record->source_idx, record->process_id));
-    add_id(chrome, ", \"tid\": ", marey_trace_string(chrome->trace, record->thread_id));
-    const struct marey_str args = marey_trace_string(chrome->trace, record->args_id);
+    add_id(chrome, ", \"tid\": ", marey__chrome_shown_id(chrome, record->thread_id));
     if (args.ptr != NULL) {
         marey__text_add_c(out, ",\n    \"args\": ");
-        if (!marey__chrome_named_args(chrome, record))
+        if (!marey__chrome_named_args(chrome, record, args))
             marey__chrome_add_json(chrome, args);
     }
     marey__text_add_c(out, "\n  }");
@@ -132,15 +117,17 @@ enum marey_status marey__chrome_head(struct marey_chrome *chrome)
 {
     size_t n_metas = 0;
     const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n_metas);
+    MAREY_TRY(marey__chrome_own_members(chrome));
     marey__text_add_c(&chrome->out, "{\n");
     for (size_t i = 0; i < n_metas; i++) {
-        if (meta[i].source_idx > 0 || is_last_member(chrome, &meta[i], i + 1 == n_metas))
+        if (meta[i].source_idx > 0 || is_last_member(chrome, &meta[i], i + 1 == n_metas) ||
+            !marey__chrome_shows_member(chrome, i))
             continue;
         marey__text_add_c(&chrome->out, "  ");
         marey__chrome_add_member(chrome, &meta[i]);
         marey__text_add_c(&chrome->out, ",\n");
     }
-    MAREY_TRY(add_left_out(chrome));
+    marey__text_add(&chrome->out, chrome->scratch.ptr, chrome->scratch.len);
     marey__text_add_c(&chrome->out, "  \"traceEvents\": [\n");
     chrome->is_first = true;
     return MAREY_OK;
@@ -168,7 +155,8 @@ enum marey_status marey__chrome_tail(struct marey_chrome *chrome)
         marey__text_add_u64(&chrome->out, chrome->n_mended);
         marey__text_add_c(&chrome->out, "}");
     }
-    if (n_metas > 0 && is_last_member(chrome, &meta[n_metas - 1], true)) {
+    if (n_metas > 0 && is_last_member(chrome, &meta[n_metas - 1], true) &&
+        marey__chrome_shows_member(chrome, n_metas - 1)) {
         marey__text_add_c(&chrome->out, ",\n  ");
         marey__chrome_add_member(chrome, &meta[n_metas - 1]);
     }

@@ -102,7 +102,7 @@ static void add_spans(struct filler *filler, const struct marey_chrome *chrome)
 static void add_quarantined(struct filler *filler, const struct marey_chrome *chrome)
 {
     for (size_t i = 0; i < chrome->n_quarantined; i++)
-        if (marey__chrome_can_write(&chrome->quarantined[i]))
+        if (marey__chrome_can_write(chrome, &chrome->quarantined[i]))
             add(filler, chrome->quarantined[i].offset, MAREY_CHROME_QUARANTINED, i,
                 chrome->quarantined[i].track_idx);
 }

@@ -40,10 +40,13 @@ static bool add_process(struct marey_chrome *chrome, uint32_t source_idx, uint32
                      sizeof *parts->process))
         return false;
     parts->process = at;
+    const struct marey_str text = marey__chrome_shown_id(chrome, process_id);
+    if (text.ptr == NULL)
+        return false;
     parts->process[parts->n_processes++] = (struct marey_chrome_process){
         .source_idx = source_idx,
         .process_id = process_id,
-        .text = marey_trace_string(chrome->trace, process_id),
+        .text = text,
     };
     return true;
 }
@@ -231,14 +234,14 @@ void marey__chrome_parts_release(struct marey_chrome *chrome)
     marey__dealloc(&chrome->alloc, parts->flow_ids, chrome->n_sources, sizeof *parts->flow_ids);
 }
 
-struct marey_str marey__chrome_pid(const struct marey_chrome *chrome, uint32_t source_idx,
+struct marey_str marey__chrome_pid(struct marey_chrome *chrome, uint32_t source_idx,
                                    uint32_t process_id)
 {
     const uint32_t place =
         chrome->n_sources < 2
             ? MAREY_NONE
             : marey__hashmap_get(&chrome->parts.by_key, key_of(source_idx, process_id));
-    return place == MAREY_NONE ? marey_trace_string(chrome->trace, process_id)
+    return place == MAREY_NONE ? marey__chrome_shown_id(chrome, process_id)
                                : chrome->parts.process[place].written;
 }
 
@@ -284,7 +287,7 @@ static void add_head(struct marey_chrome *chrome, uint32_t source_idx)
     const char *separator = ", \"head\": {";
     const char *end = "";
     for (size_t i = 0; i < n; i++) {
-        if (meta[i].source_idx != source_idx)
+        if (meta[i].source_idx != source_idx || !marey__chrome_shows_member(chrome, i))
             continue;
         marey__text_add_c(&chrome->out, separator);
         marey__chrome_add_member(chrome, &meta[i]);
@@ -356,9 +359,9 @@ static void add_renamed(struct marey_chrome *chrome, uint32_t source_idx, struct
     marey__text_add_c(&chrome->out, "}");
 }
 
-bool marey__chrome_named_args(struct marey_chrome *chrome, const struct marey_meta_record *record)
+bool marey__chrome_named_args(struct marey_chrome *chrome, const struct marey_meta_record *record,
+                              struct marey_str args)
 {
-    const struct marey_str args = marey_trace_string(chrome->trace, record->args_id);
     const struct marey_str name = marey_trace_string(chrome->trace, record->name_id);
     struct marey_json json = marey__json(args);
     if (chrome->n_sources < 2 || !marey__str_is_c(name, MAREY_SOURCE_NAMED) ||

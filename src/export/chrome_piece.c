@@ -9,6 +9,8 @@
  */
 #include "export/chrome.h"
 
+#include "export/scrub.h"
+
 static const char *const phase_of[MAREY_CHROME_N_WHATS] = {
     [MAREY_CHROME_SLICE] = "X",       [MAREY_CHROME_BEGIN] = "B",
     [MAREY_CHROME_INSTANT] = "i",     [MAREY_CHROME_COUNTER] = "C",
@@ -42,18 +44,23 @@ static struct marey_str text_of(const struct marey_chrome *chrome, uint32_t stri
     return marey_trace_string(chrome->trace, string_id);
 }
 
+struct marey_chrome_piece marey__chrome_make_shown_name(struct marey_chrome *chrome,
+                                                        struct marey_str text)
+{
+    marey__text_reset(&chrome->scratch);
+    marey__text_add_c(&chrome->scratch, "\"name\": ");
+    marey__text_add_json(&chrome->scratch, text);
+    marey__text_add_c(&chrome->scratch, ", ");
+    return keep(chrome);
+}
+
 struct marey_chrome_piece marey__chrome_make_name(struct marey_chrome *chrome, uint32_t name_id)
 {
     if (name_id >= chrome->n_strings) /* MAREY_NONE: it has no name */
         return (struct marey_chrome_piece){"", 0};
     struct marey_chrome_piece *piece = &chrome->name[name_id];
-    if (piece->ptr == NULL) {
-        marey__text_reset(&chrome->scratch);
-        marey__text_add_c(&chrome->scratch, "\"name\": ");
-        marey__text_add_json(&chrome->scratch, text_of(chrome, name_id));
-        marey__text_add_c(&chrome->scratch, ", ");
-        *piece = keep(chrome);
-    }
+    if (piece->ptr == NULL)
+        *piece = marey__chrome_make_shown_name(chrome, text_of(chrome, name_id));
     return *piece;
 }
 
@@ -96,7 +103,8 @@ static void add_track(struct marey_chrome *chrome, uint32_t track_idx, const cha
     if (track_idx < chrome->n_tracks) {
         const struct marey_str process = marey__chrome_pid(
             chrome, chrome->tracks[track_idx].source_idx, chrome->tracks[track_idx].process_id);
-        const struct marey_str thread = text_of(chrome, chrome->tracks[track_idx].thread_id);
+        const struct marey_str thread =
+            marey__chrome_shown_id(chrome, chrome->tracks[track_idx].thread_id);
         if (process.ptr != NULL) {
             marey__text_add_c(scratch, "\"pid\": ");
             marey__chrome_add_id(scratch, process);
@@ -137,8 +145,14 @@ struct marey_chrome_piece marey__chrome_make_label(struct marey_chrome *chrome, 
     if (piece->ptr == NULL) {
         const struct marey_flow_label *label = &chrome->labels[label_idx];
         const struct marey_str category = text_of(chrome, label->cat_name_id);
-        const struct marey_str name = text_of(chrome, label->name_id);
+        struct marey_str name = text_of(chrome, label->name_id);
         struct marey_textbuf *scratch = &chrome->scratch;
+        if (chrome->scrubs && name.ptr != NULL) {
+            marey__text_reset(&chrome->strict);
+            marey__scrub_paths(name, &chrome->strict);
+            chrome->out.failed |= chrome->strict.failed;
+            name = (struct marey_str){chrome->strict.ptr, chrome->strict.len};
+        }
         marey__text_reset(scratch);
         marey__text_add_c(scratch, category.ptr != NULL || name.ptr != NULL ? ",\n    " : "");
         if (category.ptr != NULL) {

@@ -22,8 +22,11 @@
 static const char *const writable_reasons[] = {"empty_record", "no_ts", "negative_dur",
                                                "not_collected"};
 
-bool marey__chrome_can_write(const struct marey_quarantined *quarantined)
+bool marey__chrome_can_write(const struct marey_chrome *chrome,
+                             const struct marey_quarantined *quarantined)
 {
+    if (chrome->repairs)
+        return false;
     if (strcmp(quarantined->reason, "negative_dur") == 0 && quarantined->dur_ns == MAREY_UNKNOWN)
         return false;
     for (size_t i = 0; i < sizeof writable_reasons / sizeof writable_reasons[0]; i++)
@@ -101,7 +104,7 @@ static void end_record(struct marey_chrome *chrome, char *out, struct marey_str 
         return;
     }
     end_at(chrome, PUT(out, ",\n    \"args\": "));
-    chrome->n_mended += marey__chrome_add_value(&chrome->out, args);
+    marey__chrome_add_text(chrome, args);
     marey__text_add(&chrome->out, "\n  }", 4);
 }
 
@@ -120,7 +123,8 @@ static inline char *put_common(struct marey_chrome *chrome, const struct common 
 {
     const struct marey_chrome_piece category =
         marey__chrome_category(chrome, common->what, common->cat_id);
-    const struct marey_chrome_piece name = marey__chrome_name(chrome, common->name_id);
+    const struct marey_chrome_piece name =
+        marey__chrome_shown_name(chrome, common->name_id, common->cat_id);
     const struct marey_chrome_piece track = marey__chrome_track(chrome, common->track_idx);
     char *out = begin_record(chrome, category.len + extra.len + name.len + track.len);
     if (out == NULL)
@@ -186,7 +190,7 @@ static void add_async(struct marey_chrome *chrome, enum marey_chrome_what what, 
 {
     const struct marey_async_span *span = &chrome->spans[idx];
     const struct common common = {what, (uint8_t)span->cat_id, span->name_id, span->track_idx};
-    const struct marey_str id = marey_trace_string(chrome->trace, span->id_text);
+    const struct marey_str id = marey__chrome_shown_id(chrome, span->id_text);
     const int64_t ts_ns =
         what == MAREY_CHROME_ASYNC_END ? span->start_ns + span->dur_ns : span->start_ns;
     struct marey_textbuf extra; /* not scratch, which the pieces use */
@@ -328,6 +332,9 @@ enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str ar
     const uint32_t idx = chrome->list.ref[i].idx;
     const uint32_t track = chrome->list.ref[i].track;
     prefetch(chrome, i + PREFETCH_AHEAD);
+    if (chrome->scrubs)
+        args = marey__chrome_shown_args(chrome, args,
+                                        chrome->list.ref[i].what == MAREY_CHROME_COUNTER);
     switch ((enum marey_chrome_what)chrome->list.ref[i].what) {
     case MAREY_CHROME_SLICE:
         add_slice(chrome, idx, track, args);
@@ -370,7 +377,7 @@ static char *put_flow_id(struct marey_chrome *chrome, char *out, uint64_t id, ui
                                : out + marey__format_u64(out, id);
     }
     struct marey_textbuf *scratch = &chrome->scratch;
-    const struct marey_str text = marey_trace_string(chrome->trace, (uint32_t)(id & ~top));
+    const struct marey_str text = marey__chrome_shown_id(chrome, (uint32_t)(id & ~top));
     marey__text_reset(scratch);
     marey__chrome_add_id(scratch, text);
     end_at(chrome, out);

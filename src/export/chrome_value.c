@@ -191,7 +191,7 @@ static void add_mended(struct marey_textbuf *out, struct marey_str run)
 }
 
 /* Copies a string from its opening quote; returns the bytes used. */
-static size_t add_string(struct marey_textbuf *out, struct marey_str text)
+size_t marey__chrome_put_string(struct marey_textbuf *out, struct marey_str text)
 {
     marey__text_add_byte(out, '"');
     size_t at = 1;
@@ -226,7 +226,8 @@ static bool is_no_number(struct marey_str word)
 }
 
 /* Copies a number or a word; returns the bytes used, at least one. */
-static size_t add_scalar(struct marey_textbuf *out, struct marey_str text, uint64_t *n_mended)
+size_t marey__chrome_put_scalar(struct marey_textbuf *out, struct marey_str text,
+                                uint64_t *n_mended)
 {
     size_t len = 1;
     while (len < text.len && !is_structure(text.ptr[len]) && text.ptr[len] != '"')
@@ -255,12 +256,12 @@ uint64_t marey__chrome_add_value(struct marey_textbuf *out, struct marey_str jso
     for (size_t at = 0; at < json.len;) {
         const struct marey_str rest = {json.ptr + at, json.len - at};
         if (*rest.ptr == '"') {
-            at += add_string(out, rest);
+            at += marey__chrome_put_string(out, rest);
         } else if (is_structure(*rest.ptr)) {
             marey__text_add_byte(out, *rest.ptr);
             at++;
         } else {
-            at += add_scalar(out, rest, &n_mended);
+            at += marey__chrome_put_scalar(out, rest, &n_mended);
         }
     }
     return n_mended;

@@ -2,7 +2,8 @@
  * fuzz_import.c - any bytes as a trace: read, own, average, view and write them.
  *
  * Besides not crashing: a trace that loads keeps the laws (self times of a track add up to
- * its union, parents begin no later), and what it is written as loads again.
+ * its union, parents begin no later), what it is written as loads again, and what it is
+ * repaired to needs no repair.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,6 +121,34 @@ static void write_and_read(struct marey_trace *trace)
     marey_text_release(&text);
 }
 
+/* Whether the ledger has a row of that map. */
+static bool has_any(struct marey_trace *trace, enum marey_ledger_map map)
+{
+    struct marey_ledger ledger;
+    require(marey_trace_ledger(trace, &ledger, NULL) == MAREY_OK);
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        if (ledger.rows[i].map == map)
+            return true;
+    return false;
+}
+
+/* Nothing is left to be repaired, wherever one looks. */
+static void repair(struct marey_trace *trace, bool scrub)
+{
+    const struct marey_chrome_options options = {
+        .size = sizeof options, .repair = true, .scrub = scrub};
+    const struct marey_import_options all = {.size = sizeof all, .check = MAREY_CHECK_ALL};
+    struct marey_text text = {0};
+    struct marey_trace *again = NULL;
+    require(marey_export_chrome_text(trace, &options, &text, NULL) == MAREY_OK);
+    const struct marey_str bytes = {text.ptr, text.len};
+    require(marey_import_bytes(bytes, &all, &again, NULL) == MAREY_OK);
+    require(!has_any(again, MAREY_LEDGER_QUARANTINED) && !has_any(again, MAREY_LEDGER_REPAIRED));
+    require(marey_trace_slices(again).n == marey_trace_slices(trace).n);
+    marey_trace_free(again);
+    marey_text_release(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct marey_str bytes = {(const char *)data, size};
@@ -133,10 +162,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     average_all(trace);
     size_t n_sources = 0;
     (void)marey_trace_sources(trace, &n_sources);
-    if (n_sources == 1) { /* joined documents are no one process and no one file */
+    if (n_sources == 1) /* joined documents are no one process */
         view_as_torch(trace);
-        write_and_read(trace);
-    }
+    write_and_read(trace);
+    repair(trace, false);
+    repair(trace, true);
     marey_trace_free(trace);
     return 0;
 }

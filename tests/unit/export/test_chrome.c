@@ -3,6 +3,7 @@
  * That reading gives back what was written is tested over files in test_identity.c.
  */
 #include "base/error.h"
+#include "base/json.h"
 #include "export/chrome.h"
 #include "export/chrome_digits.h"
 #include "make_table.h"
@@ -344,6 +345,68 @@ static void invalid_values_are_mended(void **state)
 }
 
 /* The scan by vectors sees what the walk sees, wherever it stands. */
+/* {text, what is written of it}; the same text stays byte by byte. */
+static void values_are_made_strict(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"{ \"a\" : [1, 2.5e3,null] }", "{ \"a\" : [1, 2.5e3,null] }"},
+        {"{\"a\": 1, \"b\": 2, \"a\": 3}", "{\"b\": 2, \"a\": 3}"},
+        {"{\"a\":1,\"\\u0061\":{\"x\":1,\"x\":2}}", "{\"\\u0061\": {\"x\": 2}}"},
+        {"{\"a\" 1}", "{\"a\": 1}"},
+        {"{\"a\":}", "{\"a\": null}"},
+        {"{\"a\"}", "{\"a\": null}"},
+        {"{1:2,}", "{\"1\": 2}"},
+        {"[1 2,,3", "[1, 2, 3]"},
+        {"[:1}", "[null, 1]"},
+        {"[NaN,01,-inf]", "[null, \"01\", null]"},
+        {"\"\\ud800x\\q\x01\"", "\"\xef\xbf\xbdx\\\\q\\u0001\""},
+        {"\"\\ud83d\\ude00\"", "\"\\ud83d\\ude00\""},
+        {"\"open", "\"open\""},
+        {"1 2", "1"},
+        {"", "null"},
+        {"}", "null"},
+    };
+    const struct marey_alloc alloc = marey__alloc_default();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct marey_textbuf out;
+        size_t wrong = 0;
+        marey__text_init(&out, &alloc);
+        marey__chrome_add_strict(&out, marey__str(cases[i][0]));
+        EXPECT_VIEW(((struct marey_str){out.ptr, out.len}), cases[i][1]);
+        EXPECT_TRUE(marey__json_check((struct marey_str){out.ptr, out.len}, &wrong) == NULL);
+        marey__text_release(&out);
+    }
+}
+
+/* What lies too deep is a string; of many keys the last counts too. */
+static void strict_values_are_bounded(void **state)
+{
+    (void)state;
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_textbuf text;
+    struct marey_textbuf out;
+    size_t wrong = 0;
+    marey__text_init(&text, &alloc);
+    marey__text_init(&out, &alloc);
+    marey__text_add_repeat(&text, '[', 400);
+    marey__text_add_c(&text, "\"]\"");
+    marey__text_add_repeat(&text, ']', 400);
+    marey__chrome_add_strict(&out, (struct marey_str){text.ptr, text.len});
+    EXPECT_TRUE(marey__json_check((struct marey_str){out.ptr, out.len}, &wrong) == NULL);
+    EXPECT_TRUE(out.len > text.len);
+
+    marey__text_reset(&text);
+    marey__text_reset(&out);
+    for (int i = 0; i < 100; i++)
+        marey__text_add_format(&text, "%s\"%d\": %d", i == 0 ? "{" : ", ", i % 50, i);
+    marey__text_add_c(&text, "}");
+    marey__chrome_add_strict(&out, (struct marey_str){text.ptr, text.len});
+    EXPECT_HOLDS(out.ptr, "{\"0\": 50, \"1\": 51,");
+    marey__text_release(&out);
+    marey__text_release(&text);
+}
+
 static void scan_finds_oddities_at_every_place(void **state)
 {
     (void)state;
@@ -468,17 +531,30 @@ static enum marey_status export_text(void *ctx, const struct marey_alloc *alloc)
     return status;
 }
 
+static enum marey_status export_scrubbed(void *ctx, const struct marey_alloc *alloc)
+{
+    struct marey_trace *trace = ctx;
+    const struct marey_chrome_options options = {.size = sizeof options, .scrub = true};
+    struct marey_text text = {.alloc = *alloc};
+    struct marey_error err;
+    const enum marey_status status = marey_export_chrome_text(trace, &options, &text, &err);
+    marey_text_release(&text);
+    return status;
+}
+
 static void every_lack_of_memory_is_told(void **state)
 {
     (void)state;
     struct marey_trace *trace = read_bytes(
         "{\"k\":1,\"traceEvents\":[{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":2},"
         "{\"ph\":\"X\",\"name\":\"b\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1,"
-        "\"args\":{\"x\":NaN}},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":3},"
+        "\"args\":{\"x\":NaN,\"bytes\":1,\"Call stack\":\"/a/b.py(1): "
+        "c\"}},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":3},"
         "{\"ph\":\"s\",\"id\":\"x\",\"pid\":1,\"tid\":1,\"ts\":3},"
         "{\"ph\":\"b\",\"name\":\"io\",\"id\":\"y\",\"pid\":1,\"tid\":1,\"ts\":3},{}],"
         "\"traceName\":\"t\"}");
     EXPECT_TRUE(alloc_fail_sweep(export_text, trace) > 8);
+    EXPECT_TRUE(alloc_fail_sweep(export_scrubbed, trace) > 12);
     marey_trace_free(trace);
     trace =
         read_bytes("[{\"ph\":\"s\",\"id\":2,\"pid\":1,\"tid\":1,\"ts\":3},"
@@ -487,6 +563,7 @@ static void every_lack_of_memory_is_told(void **state)
                    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"n\"}},"
                    "{\"ph\":\"X\",\"name\":\"a\",\"pid\":\"p\",\"tid\":2,\"ts\":1,\"dur\":1}]}");
     EXPECT_TRUE(alloc_fail_sweep(export_text, trace) > 16);
+    EXPECT_TRUE(alloc_fail_sweep(export_scrubbed, trace) > 20);
     marey_trace_free(trace);
 }
 
@@ -502,6 +579,8 @@ int main(void)
         cmocka_unit_test(records_set_aside_are_written_or_counted),
         cmocka_unit_test(several_sources_do_not_collide),
         cmocka_unit_test(args_can_be_left_out),
+        cmocka_unit_test(values_are_made_strict),
+        cmocka_unit_test(strict_values_are_bounded),
         cmocka_unit_test(a_stream_gets_the_same_bytes),
         cmocka_unit_test(a_stream_ends_when_its_receiver_fails),
         cmocka_unit_test(valid_values_stay_byte_for_byte),

@@ -1,0 +1,43 @@
+/*
+ * doctor_repair.c - `marey doctor --repair OUT`: the trace as a file that every reader takes.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include <marey/export.h>
+
+#include "doctor.h"
+#include "message.h"
+
+/* What the file of a trace cannot say again, in one line. */
+static void tell(const struct diagnosis *diagnosis, const char *path)
+{
+    const uint64_t n_set_aside = diagnosis_count(diagnosis, MAREY_LEDGER_QUARANTINED);
+    const uint64_t n_repaired = diagnosis_count(diagnosis, MAREY_LEDGER_REPAIRED);
+
+    message_print("wrote '%s': %" PRIu64 " records left out, %" PRIu64 " repaired", path,
+                  n_set_aside, n_repaired);
+}
+
+enum cli_exit diagnosis_repair(const struct diagnosis *diagnosis, const char *path, bool scrub,
+                               bool overwrite)
+{
+    const struct marey_chrome_options options = {
+        .size = sizeof options,
+        .overwrite = overwrite,
+        .repair = true,
+        .scrub = scrub,
+    };
+    struct marey_error err = {.message = "cannot write the trace: out of memory"};
+
+    if (diagnosis->input->trace == NULL) {
+        message_print("cannot write '%s': there is no trace to repair", path);
+        return CLI_FAILED;
+    }
+    if (marey_export_chrome(diagnosis->input->trace, path, &options, &err) != MAREY_OK) {
+        message_print("%s", err.message);
+        return CLI_FAILED;
+    }
+    tell(diagnosis, path);
+    return CLI_DONE;
+}

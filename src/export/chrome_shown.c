@@ -1,0 +1,225 @@
+/*
+ * chrome_shown.c - what of a trace is written when it is repaired or scrubbed.
+ *
+ * Text of the file goes through chrome_strict first, which bounds its depth, then through
+ * scrub's lists. Without either it is written as ever (chrome_value.c).
+ */
+#include "export/chrome.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "export/scrub.h"
+
+#define OWN_LEFT_OUT "mareyLeftOut"
+#define OWN_REPAIRED "mareyRepaired"
+#define OWN_SCRUBBED "mareyScrubbed"
+
+/* ---- text of the file ---- */
+
+void marey__chrome_add_text(struct marey_chrome *chrome, struct marey_str text)
+{
+    chrome->n_mended += chrome->repairs ? marey__chrome_add_strict(&chrome->out, text)
+                                        : marey__chrome_add_value(&chrome->out, text);
+}
+
+static struct marey_str view_of(struct marey_chrome *chrome, const struct marey_textbuf *text)
+{
+    chrome->out.failed |= text->failed;
+    return (struct marey_str){text->ptr, text->len};
+}
+
+/* The text in a form that the cursor reads to its end. */
+static struct marey_str make_strict(struct marey_chrome *chrome, struct marey_str text)
+{
+    marey__text_reset(&chrome->strict);
+    chrome->n_mended += marey__chrome_add_strict(&chrome->strict, text);
+    return view_of(chrome, &chrome->strict);
+}
+
+struct marey_str marey__chrome_shown_args(struct marey_chrome *chrome, struct marey_str args,
+                                          bool is_counter)
+{
+    if (!chrome->scrubs || args.ptr == NULL)
+        return args;
+    const struct marey_str strict = make_strict(chrome, args);
+    marey__text_reset(&chrome->shown);
+    const bool is_any = marey__scrub_object(is_counter ? MAREY_SCRUB_COUNTER : MAREY_SCRUB_ARGS,
+                                            strict, &chrome->shown);
+    const struct marey_str shown = view_of(chrome, &chrome->shown);
+    return is_any ? shown : (struct marey_str){NULL, 0};
+}
+
+bool marey__chrome_shown_meta_args(struct marey_chrome *chrome,
+                                   const struct marey_meta_record *record, struct marey_str *args)
+{
+    *args = marey_trace_string(chrome->trace, record->args_id);
+    if (!chrome->scrubs)
+        return true;
+    if (args->ptr == NULL)
+        return false;
+    const struct marey_str strict = make_strict(chrome, *args);
+    marey__text_reset(&chrome->shown);
+    const bool is_any = marey__scrub_meta_args(marey_trace_string(chrome->trace, record->name_id),
+                                               strict, &chrome->shown);
+    *args = view_of(chrome, &chrome->shown);
+    return is_any;
+}
+
+/* ---- members of heads ---- */
+
+bool marey__chrome_shown_make(struct marey_chrome *chrome)
+{
+    size_t n = 0;
+    const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n);
+    marey__hashmap_init(&chrome->last_meta, &chrome->alloc);
+    for (size_t i = 0; chrome->repairs && i < n; i++) {
+        uint32_t *last = marey__hashmap_put(&chrome->last_meta,
+                                            (uint64_t)meta[i].source_idx << 32 | meta[i].key_id);
+        if (last == NULL)
+            return false;
+        *last = (uint32_t)i;
+    }
+    if (!chrome->scrubs)
+        return true;
+    chrome->short_name =
+        marey__alloc_zero(&chrome->alloc, chrome->n_strings, sizeof *chrome->short_name);
+    return chrome->short_name != NULL;
+}
+
+void marey__chrome_shown_release(struct marey_chrome *chrome)
+{
+    marey__dealloc(&chrome->alloc, chrome->short_name, chrome->n_strings,
+                   sizeof *chrome->short_name);
+    marey__hashmap_release(&chrome->last_meta);
+    marey__text_release(&chrome->shown);
+    marey__text_release(&chrome->strict);
+}
+
+/* Members that the writer makes itself, or that would be taken for the list. */
+static bool is_own(const struct marey_chrome *chrome, struct marey_str key)
+{
+    return marey__str_is_c(key, "traceEvents") || marey__str_is_c(key, "mareyMended") ||
+           (chrome->has_left_out && marey__str_is_c(key, OWN_LEFT_OUT)) ||
+           (chrome->has_repaired && marey__str_is_c(key, OWN_REPAIRED)) ||
+           (chrome->scrubs && marey__str_is_c(key, OWN_SCRUBBED));
+}
+
+bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i)
+{
+    size_t n = 0;
+    const struct marey_meta *meta = &marey_trace_metas(chrome->trace, &n)[i];
+    const struct marey_str key = marey_trace_string(chrome->trace, meta->key_id);
+    if (!chrome->repairs)
+        return true;
+    if (marey__hashmap_get(&chrome->last_meta, (uint64_t)meta->source_idx << 32 | meta->key_id) !=
+            i ||
+        is_own(chrome, key))
+        return false;
+    if (!chrome->scrubs)
+        return true;
+    marey__text_reset(&chrome->shown);
+    const bool is_shown = marey__scrub_member(key, marey__str("null"), &chrome->shown);
+    (void)view_of(chrome, &chrome->shown); /* only for want of memory */
+    return is_shown;
+}
+
+void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_str key,
+                                    struct marey_str text)
+{
+    if (chrome->scrubs)
+        (void)marey__scrub_member(key, make_strict(chrome, text), &chrome->out);
+    else
+        marey__chrome_add_json(chrome, text);
+}
+
+/* ---- what was repaired ---- */
+
+/* Findings that the new file does not show any more. */
+static bool is_mended(const struct marey_ledger_row *row)
+{
+    static const char *const findings[] = {"truncated",     "bad_gzip",
+                                           "bad_metadata",  "joined_documents",
+                                           "name_mismatch", "clock_stepped_back"};
+    if (row->map == MAREY_LEDGER_REPAIRED)
+        return true;
+    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
+        if (strcmp(row->reason, findings[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Adds a member of counts by reason; `count_of` says how many of a row are in it. */
+static bool
+add_counts(struct marey_chrome *chrome, const struct marey_ledger *ledger, const char *key,
+           uint64_t (*count_of)(const struct marey_chrome *, const struct marey_ledger_row *))
+{
+    bool is_any = false;
+    for (size_t i = 0; i < ledger->n_rows; i++) {
+        const uint64_t n = count_of(chrome, &ledger->rows[i]);
+        if (n == 0)
+            continue;
+        if (is_any)
+            marey__text_add_c(&chrome->scratch, ", ");
+        else
+            marey__text_add_format(&chrome->scratch, "  \"%s\": {", key);
+        marey__text_add_format(&chrome->scratch, "\"%s\": ", ledger->rows[i].reason);
+        marey__text_add_u64(&chrome->scratch, n);
+        is_any = true;
+    }
+    if (is_any)
+        marey__text_add_c(&chrome->scratch, "},\n");
+    return is_any;
+}
+
+static uint64_t repaired_of(const struct marey_chrome *chrome, const struct marey_ledger_row *row)
+{
+    return chrome->repairs && is_mended(row) ? row->count : 0;
+}
+
+enum marey_status marey__chrome_own_members(struct marey_chrome *chrome)
+{
+    struct marey_ledger ledger;
+    MAREY_TRY(marey_trace_ledger(chrome->trace, &ledger, chrome->err));
+    marey__text_reset(&chrome->scratch);
+    chrome->has_left_out = add_counts(chrome, &ledger, OWN_LEFT_OUT, marey__chrome_left_out_of);
+    chrome->has_repaired = add_counts(chrome, &ledger, OWN_REPAIRED, repaired_of);
+    if (chrome->scrubs)
+        marey__text_add_c(&chrome->scratch, "  \"" OWN_SCRUBBED "\": 1,\n");
+    chrome->out.failed |= chrome->scratch.failed;
+    return MAREY_OK;
+}
+
+/* ---- names and ids: they stand beside args, which are in `shown` ---- */
+
+struct marey_chrome_piece marey__chrome_shown_name(struct marey_chrome *chrome, uint32_t name_id,
+                                                   uint8_t cat_id)
+{
+    if (!chrome->scrubs || name_id >= chrome->n_strings ||
+        marey__scrub_keeps_name(chrome->categories[cat_id].kind))
+        return marey__chrome_name(chrome, name_id);
+    struct marey_chrome_piece *piece = &chrome->short_name[name_id];
+    if (piece->ptr == NULL) {
+        marey__text_reset(&chrome->strict);
+        marey__scrub_paths(marey_trace_string(chrome->trace, name_id), &chrome->strict);
+        *piece = marey__chrome_make_shown_name(chrome, view_of(chrome, &chrome->strict));
+    }
+    return *piece;
+}
+
+struct marey_str marey__chrome_shown_id(struct marey_chrome *chrome, uint32_t string_id)
+{
+    const struct marey_str text = marey_trace_string(chrome->trace, string_id);
+    if (!chrome->scrubs || text.ptr == NULL)
+        return text;
+    marey__text_reset(&chrome->strict);
+    marey__scrub_id(text, string_id, &chrome->strict);
+    const struct marey_str shown = view_of(chrome, &chrome->strict);
+    char *kept =
+        chrome->strict.failed ? NULL : marey__arena_take_bytes(&chrome->arena, shown.len + 1);
+    chrome->out.failed |= kept == NULL;
+    if (kept == NULL)
+        return (struct marey_str){NULL, 0};
+    if (shown.len > 0)
+        memcpy(kept, shown.ptr, shown.len);
+    return (struct marey_str){kept, shown.len};
+}

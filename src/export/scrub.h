@@ -1,0 +1,44 @@
+/*
+ * scrub.h - what of a trace may be shown to anybody.
+ *
+ * Lists of what is kept, not of what is removed: a member that nobody knows is not in the
+ * result. docs/scrub.md tells users what is kept and what cannot be promised.
+ */
+#ifndef MAREY_SRC_EXPORT_SCRUB_H
+#define MAREY_SRC_EXPORT_SCRUB_H
+
+#include "base/text.h"
+#include "marey/trace.h"
+
+/* Where members stand. */
+enum marey_scrub_place {
+    MAREY_SCRUB_HEAD = 0,
+    MAREY_SCRUB_ARGS = 1,
+    MAREY_SCRUB_COUNTER = 2 /* args of a counter: all numbers are its values */
+};
+
+/* Adds the members of a JSON object that may be shown, as an object; nothing and false if there
+ * are none, or if the text is no object. */
+bool marey__scrub_object(enum marey_scrub_place place, struct marey_str json,
+                         struct marey_textbuf *out);
+
+/* Adds the value of a member of a head; false and nothing if it may not be shown. */
+bool marey__scrub_member(struct marey_str key, struct marey_str json, struct marey_textbuf *out);
+
+/* Adds the args of a metadata record; false and nothing if the record is not to be shown. */
+bool marey__scrub_meta_args(struct marey_str name, struct marey_str json,
+                            struct marey_textbuf *out);
+
+/* Adds a name or a stack with files as far as their package: absolute paths become the part
+ * behind site-packages or the standard library, else the name of the file; addresses of the web
+ * become "url". */
+void marey__scrub_paths(struct marey_str text, struct marey_textbuf *out);
+
+/* Whether names of this kind say what the program did and are kept as they are. */
+bool marey__scrub_keeps_name(enum marey_kind kind);
+
+/* Adds the text of a pid, a tid or an id: numbers and words of the profiler as they are, other
+ * text as its number among the strings of the trace. */
+void marey__scrub_id(struct marey_str text, uint32_t string_id, struct marey_textbuf *out);
+
+#endif

@@ -1,0 +1,207 @@
+"""``marey doctor --repair`` and ``--scrub``: what is written is JSON to the letter, holds nothing
+that would be repaired again, gives the same numbers, and when scrubbed none of what was planted."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import marey
+
+FIXTURES = sorted(path.name for path in (Path(__file__).parent.parent / "data/fixtures").glob("F*"))
+OWN = ("sched5", "torch211_lazy", "torch213_autograd_profile", "gpt_compiled_cudagraph")
+SEED = 20261128
+
+
+def run(command: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([command, *map(str, words)], capture_output=True, check=False,
+                          encoding="utf-8", timeout=60)  # fmt: skip
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    assert len({key for key, _ in pairs}) == len(pairs), "a key stands twice"
+    return dict(pairs)
+
+
+def refuse(word: str) -> None:
+    raise AssertionError(f"JSON has no {word}")
+
+
+def read_strictly(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"), object_pairs_hook=once, parse_constant=refuse)
+
+
+def repair(command: Path, broken: Path, fixed: Path, *options: str) -> bool:
+    """False if nothing can be read of the file. Else what was written is as it must be."""
+    done = run(command, "doctor", "--repair", fixed, "--force", *options, broken)
+    assert done.returncode in (0, 1, 3), done.stderr
+    if done.returncode == 3:
+        return False
+    read_strictly(fixed)
+    ledger = marey.load(fixed, check="all").ledger
+    assert ledger["quarantined"] == {}
+    assert ledger["repaired"] == {}
+    return True
+
+
+# ---- repair -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_what_is_repaired_stays_repaired(name: str, command: Path, data: Path, tmp_path: Path) -> None:
+    broken, fixed = data / "fixtures" / name, tmp_path / "fixed.json"
+    is_read = repair(command, broken, fixed)
+    assert repair(command, broken, fixed, "--scrub") == is_read
+    assert is_read == (name not in {"F13b_gz_empty.json.gz", "F17c_zero_bytes.json"})
+
+
+def damage(text: bytes, dice: random.Random) -> bytes:
+    broken = bytearray(text)
+    how = dice.choice(("cut", "flip", "insert", "repeat"))
+    if how == "cut":
+        return text[: dice.randrange(200, len(text))]
+    for _ in range(dice.choice((1, 3, 30))):
+        at = dice.randrange(200, len(broken))
+        if how == "flip":
+            broken[at] = dice.randrange(256)
+        elif how == "insert":
+            broken[at:at] = bytes(dice.choice(b'{}[]",:\\\x01\xffNaN') for _ in range(3))
+        else:
+            broken[at:at] = broken[at - 150 : at]
+    return bytes(broken)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_own_traces_are_repaired_whatever_befell_them(
+    name: str, command: Path, data: Path, tmp_path: Path
+) -> None:
+    text = gzip.decompress((data / f"{name}.json.gz").read_bytes())
+    dice = random.Random(SEED)
+    broken = tmp_path / "broken.json"
+    for _ in range(12):
+        broken.write_bytes(damage(text, dice))
+        assert repair(command, broken, tmp_path / "fixed.json", *dice.choice(((), ("--scrub",))))
+
+
+def test_what_was_left_out_and_repaired_is_told(command: Path, tmp_path: Path) -> None:
+    broken, fixed = tmp_path / "broken.json", tmp_path / "fixed.json"
+    broken.write_text(
+        '{"k": 1, "k": {"a": NaN}, "traceEvents": [{},'
+        '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2,"args":{"x":[NaN,],"x":01}}'
+        '{"ph":"X","name":"b\\x","pid":1,"tid":1,"ts":1,"dur":-2},'
+        '{"ph":"X","name":"c","pid":1,"tid":1,"ts":"1","dur":2}',
+        encoding="utf-8")  # fmt: skip
+    done = run(command, "doctor", "--repair", fixed, broken)
+    assert done.returncode == 1
+    assert "records left out" in done.stderr
+    written = read_strictly(fixed)
+    assert written["k"] == {"a": None}
+    assert written["mareyLeftOut"] == {"empty_record": 1, "negative_dur": 1}
+    assert written["mareyRepaired"].items() >= {"truncated": 1, "number_as_text": 1}.items()
+    assert [record["name"] for record in written["traceEvents"]] == ["a", "c"]
+    assert written["traceEvents"][0]["args"] == {"x": "01"}
+    refused = run(command, "doctor", "--repair", fixed, broken)
+    assert refused.returncode == 3
+    assert "exists" in refused.stderr
+
+
+def test_joined_documents_become_one(command: Path, data: Path, tmp_path: Path) -> None:
+    fixed = tmp_path / "fixed.json"
+    broken = data / "fixtures/F14_joined_documents.json"
+    assert repair(command, broken, fixed)
+    before, after = marey.load(broken), marey.load(fixed)
+    assert [source.rank for source in after.sources] == [source.rank for source in before.sources]
+    assert after.ledger["findings"] == {}
+
+
+@pytest.mark.parametrize("words", [("--repair", "-"), ("--scrub",)])
+def test_options_that_make_no_sense_are_refused(
+    words: tuple[str, ...], command: Path, data: Path
+) -> None:
+    assert run(command, "doctor", *words, data / "sched5.json.gz").returncode == 2
+
+
+# ---- scrub ------------------------------------------------------------------------------------
+
+SECRETS = ("hunter2", "alice", "host17", "acme", "/home", "10.1.2.3", "tok_")
+
+
+def planted() -> dict[str, Any]:
+    """A trace that tells all there is to tell."""
+    stack = "/home/alice/acme/train.py(7): step;/opt/acme/lib/python3.11/site-packages/torch/x.py(1): f"
+    args = {"External id": 1, "Input Dims": [[2, 3]], "Input type": ["float", "/home/alice"],
+            "Concrete Inputs": ["[1, 2]", "hunter2", "10.1.2.3"], "Call stack": stack, "user": "alice",
+            "kernel_file": "/home/alice/k.py", "Module Hierarchy": "acme.Model", "alice": 1,
+            "grid": {"x": "hunter2", "host17": 1}}  # fmt: skip
+    here = {"pid": "host17:1", "tid": "alice's thread", "ts": 10, "dur": 5}
+    return {
+        "schemaVersion": 1, "host_name": "host17", "username": "alice", "trace_id": "tok_1",
+        "metadata": {"system": {"env": {"TOKEN": "hunter2"}}}, "env": "hunter2",
+        "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "numSms": 132, "uuid": "tok_2"}],
+        "distributedInfo": {"rank": 3, "backend": "nccl", "host": "host17",
+                            "pg_config": [{"pg_name": "acme", "ranks": [0, 3], "pg_desc": "acme"}]},
+        "baseTimeNanoseconds": 1000, "displayTimeUnit": "ms", "host17": 1,
+        "traceEvents": [
+            {"ph": "M", "name": "process_name", "pid": "host17:1", "tid": 0,
+             "args": {"name": "python train.py --password hunter2"}},
+            {"ph": "M", "name": "thread_name", "pid": "host17:1", "tid": "alice's thread",
+             "args": {"name": "thread 12 (alice)"}},
+            {"ph": "M", "name": "process_labels", "pid": "host17:1", "tid": 0, "args": {"labels": "host17"}},
+            {"ph": "M", "name": "host17", "pid": "host17:1", "tid": 0, "args": {"x": 1}},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "args": args, **here},
+            {"ph": "X", "cat": "kernel", "name": "gemm(float*)", "pid": 0, "tid": 7, "ts": 12, "dur": 2,
+             "args": {"stream": 7, "device": 0, "correlation": 5, "bytes": "hunter2"}},
+            {"ph": "X", "cat": "python_function", "name": "/home/alice/acme/train.py(7): step", **here},
+            {"ph": "X", "cat": "user_annotation", "name": "load https://tok_3@host17/acme?x now", **here},
+            {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", **here,
+             "args": {"Bytes": 4, "Addr": 5, "owner": "alice"}},
+            {"ph": "C", "name": "loss", **here, "args": {"loss": 1.5, "by": "alice"}},
+            {"ph": "s", "id": "tok_4", "cat": "ac2g", "name": "ac2g", "pid": 0, "tid": 7, "ts": 12},
+            {"ph": "b", "id": "tok_5", "cat": "io", "name": "io", **here},
+        ],
+        "traceName": "/home/alice/acme/trace.json",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("n_files", [1, 2])
+def test_none_of_what_is_planted_is_written(n_files: int, command: Path, tmp_path: Path) -> None:
+    files = [tmp_path / f"{i}.json" for i in range(n_files)]
+    for file in files:
+        file.write_text(json.dumps(planted()), encoding="utf-8")
+    shown = tmp_path / "shown.json"
+    assert run(command, "convert", "--scrub", *files, shown).returncode == 0
+    text = shown.read_text("utf-8")
+    assert [secret for secret in SECRETS if secret in text] == []
+
+    written = read_strictly(shown)
+    assert written["deviceProperties"] == [{"id": 0, "name": "NVIDIA H100", "numSms": 132}]
+    assert written["distributedInfo"]["rank"] == 3
+    records = {record["name"]: record for record in written["traceEvents"] if "name" in record}
+    assert records["aten::mm"]["args"]["Input Dims"] == [[2, 3]]
+    assert records["aten::mm"]["args"]["Concrete Inputs"] == ["[1, 2]", "", ""]
+    assert records["aten::mm"]["args"]["Call stack"] == "train.py(7): step;torch/x.py(1): f"
+    assert records["gemm(float*)"]["args"]["correlation"] == 5
+    assert "train.py(7): step" in records
+    assert records["loss"]["args"] == {"loss": 1.5}
+    assert marey.load(shown).sources[0].rank == 3
+
+
+def table(command: Path, trace: Path) -> list[dict[str, str]]:
+    done = run(command, "report", "--format", "csv", "--group-by", "name,shape", trace)
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+@pytest.mark.parametrize("name", ["gpt_train_stack", "resnet18_train", "cpu_mlp_train"])
+def test_scrubbing_changes_no_number(name: str, command: Path, data: Path, tmp_path: Path) -> None:
+    trace, shown = data / f"{name}.json.gz", tmp_path / "shown.json.gz"
+    assert run(command, "convert", "--scrub", trace, shown).returncode == 0
+    assert table(command, trace) == table(command, shown)
