@@ -126,7 +126,7 @@ class Book:
             self.import_layout("newest", self.files.newest), self.import_part(), self.import_gz(),
             *(self.import_real(name, path) for name, path in self.files.real.items()),
             self.memory(), self.averages(), self.export(), self.export_part(),
-            *self.report(), self.start_up(),
+            *self.report(), self.doctor(), self.start_up(),
         ]
 
     def import_json(self) -> Contest:
@@ -331,6 +331,22 @@ class Book:
                 rounds=9, pinned=False,
             ),
         ]
+
+    def doctor(self) -> Contest:
+        """Every byte of every record is looked at, and both sides of the laws are found."""
+        command = str(self.files.command)
+        words = ("doctor", "--format", "json")
+        return Contest(
+            f"marey doctor {self.files.big.name}, start to exit, all cores", "gb_per_s",
+            rate(self.files.big),
+            [
+                Contestant("doctor.marey", "marey doctor",
+                           (command, *words, str(self.files.big)), memory="warm"),
+                Contestant("doctor.marey_gz", "marey doctor, of the .gz",
+                           (command, *words, str(self.files.big_gz)), memory="warm"),
+            ],
+            rounds=5, pinned=False,
+        )
 
     def start_up(self) -> Contest:
         command = str(self.files.command)

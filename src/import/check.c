@@ -32,7 +32,11 @@ struct marey_checker *marey__checker_new(const struct marey_alloc *alloc,
     checker->alloc = *alloc;
     checker->account = account;
     marey__text_init(&checker->key, alloc);
-    return checker;
+    checker->known = marey__known_new(alloc);
+    if (checker->known != NULL)
+        return checker;
+    marey__checker_free(checker);
+    return NULL;
 }
 
 void marey__checker_free(struct marey_checker *checker)
@@ -40,6 +44,7 @@ void marey__checker_free(struct marey_checker *checker)
     if (checker == NULL)
         return;
     const struct marey_alloc alloc = checker->alloc;
+    marey__known_free(checker->known);
     marey__text_release(&checker->key);
     marey__dealloc(&alloc, checker->keys, checker->keys_capacity, sizeof *checker->keys);
     marey__dealloc(&alloc, checker, 1, sizeof *checker);

@@ -9,6 +9,7 @@
 #define MAREY_SRC_IMPORT_CHECK_H
 
 #include "base/json.h"
+#include "import/known.h"
 #include "trace/ledger.h"
 
 /* What may be wrong inside a record. Adding one: a row in damage_table of check.c. */
@@ -45,6 +46,7 @@ struct marey_checker {
     uint64_t *keys;                 /* hashes of the keys of all open objects */
     uint64_t clean[MAREY_N_SHAPES]; /* shapes that hold no key twice, by their low bits */
     struct marey_textbuf key;       /* one with escapes, resolved */
+    struct marey_known *known;
 };
 
 /* NULL without memory. */

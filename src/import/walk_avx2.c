@@ -8,6 +8,8 @@
 
 #include "import/check_body.h"
 
+#include "import/known_body.h"
+
 #include "import/walk.h"
 
 #define SCANNER marey__scanner_avx2

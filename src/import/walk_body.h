@@ -131,7 +131,7 @@ static inline bool add_matched(struct marey_walk *walk, const struct found *foun
 /* What is wrong inside a record that was set aside changes nothing that is used. */
 static void check_walked(struct marey_walk *walk, const char *at, const char *end, bool is_learned)
 {
-    check_record(walk->checker, at, end);
+    check_or_know(walk->checker, at, end);
     if (walk->checker->found == 0 || (!is_learned && walk->kineto->last.is_set_aside))
         return;
     if (is_learned)
@@ -332,7 +332,7 @@ const struct marey_scanner SCANNER = {
     .scan_ahead = scan_ahead,
     .value = value_at,
     .args = args_at,
-    .check = check_record,
+    .check = check_or_know,
 };
 
 #endif

@@ -439,9 +439,9 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
 
 void marey__account_note(struct marey_account *account, enum marey_reason reason, uint64_t offset)
 {
-    const uint64_t seen = account->count[reason]++;
-    if (seen < MAREY_LEDGER_EXAMPLES)
-        account->example_offset[reason][seen] = offset;
+    account->count[reason]++;
+    if (account->n_examples[reason] < MAREY_LEDGER_EXAMPLES)
+        account->example_offset[reason][account->n_examples[reason]++] = offset;
 }
 
 void marey__account_add(struct marey_account *account, enum marey_reason reason, uint64_t n,
@@ -486,7 +486,7 @@ size_t marey__account_rows(const struct marey_account *account, struct marey_led
             .effect = reason_table[reason].effect,
             .remedy = reason_table[reason].remedy,
             .count = count,
-            .n_examples = count < MAREY_LEDGER_EXAMPLES ? (size_t)count : MAREY_LEDGER_EXAMPLES,
+            .n_examples = account->n_examples[reason],
         };
         for (size_t i = 0; i < row->n_examples; i++)
             row->example_offset[i] = account->example_offset[reason][i];

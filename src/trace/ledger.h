@@ -72,6 +72,7 @@ enum marey_reason {
 /* Counts by reason; plain data. */
 struct marey_account {
     uint64_t count[MAREY_N_REASONS];
+    uint8_t n_examples[MAREY_N_REASONS]; /* places that are known */
     uint64_t example_offset[MAREY_N_REASONS][MAREY_LEDGER_EXAMPLES];
 };
 
