@@ -94,3 +94,18 @@ def test_the_manual_says_what_the_command_says() -> None:
         reason: (names[place], effect.replace("'", "`"))
         for place, reason, _, effect, _ in _core.ledger_reasons()
     }
+
+
+def test_the_table_of_damage_has_every_case() -> None:
+    """With its reasons; cases of later analyses (M, S) are not about damage."""
+    manual = (Path(__file__).parents[2] / "docs/damage.md").read_text("utf-8")
+    rows = {}
+    for line in manual.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == 4 and re.match("[A-Z][0-9]", cells[0]):
+            rows.update(dict.fromkeys(cells[0].split(", "), set(re.findall("`([a-z0-9_]+)`", line))))
+    cases = {case["id"]: case["expect"] for case in CASES.values() if case["id"][0] in "FTNDBK"}
+    assert rows.keys() == cases.keys()
+    for case, expect in cases.items():
+        reasons = {reason for key in (*MAPS, "info") for reason in expect.get(key, {})}
+        assert reasons <= rows[case], case
