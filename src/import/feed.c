@@ -11,7 +11,8 @@
 #include "base/error.h"
 
 enum {
-    WINDOW_BYTES = 1 << 18, /* with what is found in it less than a second-level cache */
+    WINDOW_BYTES = 1 << 18,      /* stays in the second-level cache */
+    TEAM_WINDOW_BYTES = 1 << 16, /* so do those of a thread, with what is found in them */
     STORED_BYTES = 1 << 18,
     AHEAD_FROM_BYTES = 1 << 18, /* smaller files are read before a thread has begun */
     TEAM_FROM_WINDOWS = 8,
@@ -228,13 +229,14 @@ static bool find_team(struct marey_feed *feed, const struct marey_feed_plan *pla
         .place = feed->place,
         .gunzip = feed->is_gzip ? &feed->gunzip : NULL,
         .scanner = plan->scanner,
-        .window_bytes = feed->window_bytes,
+        .window_bytes = plan->window_bytes == 0 ? TEAM_WINDOW_BYTES : plan->window_bytes,
         .n_threads = plan->n_threads,
     };
 
     if (plan->scanner == NULL || plan->n_threads < 2 ||
-        feed->place->size_bytes / n_windows < feed->window_bytes)
+        feed->place->size_bytes / n_windows < team.window_bytes)
         return true;
+    feed->window_bytes = team.window_bytes;
     return marey__team_new(&feed->alloc, &team, &feed->team);
 }
 

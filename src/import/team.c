@@ -1,10 +1,12 @@
 /*
- * team.c - a ring of windows between threads that fill them and the reader.
+ * team.c - windows between the threads that fill them and the reader.
  *
- *     n_given_back <= n_taken <= n_fetched <= n_given_back + n_windows
+ *     n_given_back <= n_taken <= n_fetched
  *
- * Counters and flags change under the lock. A window's bytes are touched by one side at a
- * time, without it: by the thread that fetched it until it is ready, then by the reader.
+ * A window belongs to the thread that fills it, time after time: its bytes stay in that core's
+ * cache. The queue tells which window holds a number's text. Counters, flags and the queue
+ * change under the lock. A window's bytes are touched by one side at a time, without it: by its
+ * owner until it is ready, then by the reader.
  */
 #include "import/team.h"
 
@@ -15,6 +17,7 @@
 #include "base/parallel.h"
 
 enum {
+    WINDOWS_EACH = 4,    /* 2 at least: the reader holds one while it asks for the next */
     PAD_BYTES = 256,     /* zeros behind the text, which the scanner reads */
     BYTES_A_RECORD = 64, /* room for so many records; the reader scans what is behind */
     LEAST_RECORDS = 16,
@@ -26,6 +29,9 @@ struct member {
     pthread_t thread;
     struct marey_walk walk;
     struct marey_learnt learnt; /* a copy, with guesses of its own */
+    struct marey_window window[WINDOWS_EACH];
+    struct marey_window *unused[WINDOWS_EACH]; /* the latest is taken first: it is in the cache */
+    size_t n_unused;
 };
 
 struct marey_team {
@@ -33,8 +39,8 @@ struct marey_team {
     struct marey_team_plan plan;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct marey_window *window; /* [n_windows] */
-    size_t n_windows;
+    struct marey_window **queue; /* [queue_len], by number modulo it */
+    size_t queue_len;
     uint64_t n_fetched; /* or being fetched */
     uint64_t n_taken;
     uint64_t n_given_back;
@@ -58,10 +64,11 @@ static size_t block_bytes(const struct marey_team *team)
 
 /* ---- work ------------------------------------------------------------------------------- */
 
-static bool can_fetch(const struct marey_team *team)
+static bool can_fetch(const struct member *member)
 {
-    return !team->is_over && !team->is_inflating &&
-           team->n_fetched < team->n_given_back + team->n_windows;
+    const struct marey_team *team = member->team;
+
+    return !team->is_over && !team->is_inflating && member->n_unused > 0;
 }
 
 static void fetch(const struct marey_team *team, struct marey_window *window, uint64_t number)
@@ -100,11 +107,13 @@ static void copy_learnt(struct marey_learnt *to, const struct marey_learnt *from
 }
 
 /* Makes the next window ready; called, and returns, under the lock. */
-static void make_window(struct marey_team *team, struct member *member)
+static void make_window(struct member *member)
 {
+    struct marey_team *team = member->team;
     const uint64_t number = team->n_fetched++;
-    struct marey_window *window = &team->window[number % team->n_windows];
+    struct marey_window *window = member->unused[--member->n_unused];
 
+    team->queue[number % team->queue_len] = window;
     team->is_inflating = team->plan.gunzip != NULL;
     (void)pthread_mutex_unlock(&team->lock);
     fetch(team, window, number);
@@ -132,8 +141,8 @@ static void *work(void *ctx)
 
     (void)pthread_mutex_lock(&team->lock);
     while (!team->is_stopping) {
-        if (can_fetch(team))
-            make_window(team, member);
+        if (can_fetch(member))
+            make_window(member);
         else
             (void)pthread_cond_wait(&team->changed, &team->lock);
     }
@@ -143,17 +152,28 @@ static void *work(void *ctx)
 
 /* ---- the reader's side -------------------------------------------------------------------- */
 
+/* The next window if it is ready. */
+static struct marey_window *ready_window(const struct marey_team *team)
+{
+    if (team->n_taken == team->n_fetched)
+        return NULL;
+    struct marey_window *window = team->queue[team->n_taken % team->queue_len];
+    return window->is_ready ? window : NULL;
+}
+
 enum marey_status marey__team_take(struct marey_team *team, struct marey_window **window,
                                    struct marey_error *err)
 {
+    struct marey_window *next = NULL;
+
     (void)pthread_mutex_lock(&team->lock);
-    struct marey_window *next = &team->window[team->n_taken++ % team->n_windows];
-    while (!next->is_ready) {
-        if (can_fetch(team))
-            make_window(team, &team->member[0]);
+    while ((next = ready_window(team)) == NULL) {
+        if (can_fetch(&team->member[0]))
+            make_window(&team->member[0]);
         else
             (void)pthread_cond_wait(&team->changed, &team->lock);
     }
+    team->n_taken++;
     next->is_ready = false;
     (void)pthread_mutex_unlock(&team->lock);
 
@@ -166,7 +186,9 @@ enum marey_status marey__team_take(struct marey_team *team, struct marey_window 
 void marey__team_give_back(struct marey_team *team)
 {
     (void)pthread_mutex_lock(&team->lock);
-    team->n_given_back++;
+    struct marey_window *window = team->queue[team->n_given_back++ % team->queue_len];
+    struct member *owner = &team->member[window->owner_idx];
+    owner->unused[owner->n_unused++] = window;
     (void)pthread_cond_broadcast(&team->changed);
     (void)pthread_mutex_unlock(&team->lock);
 }
@@ -205,23 +227,36 @@ static void window_release(const struct marey_team *team, struct marey_window *w
     marey__dealloc(&team->alloc, window->block, block_bytes(team), 1);
 }
 
+static bool member_init(struct marey_team *team, size_t member_idx)
+{
+    struct member *member = &team->member[member_idx];
+
+    member->team = team;
+    for (size_t i = 0; i < WINDOWS_EACH; i++) {
+        if (!window_init(team, &member->window[i]))
+            return false;
+        member->window[i].owner_idx = member_idx;
+        member->unused[member->n_unused++] = &member->window[i];
+    }
+    return true;
+}
+
 static bool make_room(struct marey_team *team)
 {
-    team->window = marey__alloc_zero(&team->alloc, team->n_windows, sizeof *team->window);
+    team->queue_len = team->plan.n_threads * WINDOWS_EACH;
+    team->queue = marey__alloc(&team->alloc, team->queue_len, sizeof(struct marey_window *));
     team->member = marey__alloc_zero(&team->alloc, team->plan.n_threads, sizeof *team->member);
-    if (team->window == NULL || team->member == NULL)
+    if (team->queue == NULL || team->member == NULL)
         return false;
-    for (size_t i = 0; i < team->n_windows; i++)
-        if (!window_init(team, &team->window[i]))
+    for (size_t i = 0; i < team->plan.n_threads; i++)
+        if (!member_init(team, i))
             return false;
     return true;
 }
 
 static void start_threads(struct marey_team *team)
 {
-    team->member[0].team = team;
     for (size_t i = 1; i < team->plan.n_threads; i++) {
-        team->member[i].team = team;
         if (!marey__thread_start(&team->member[i].thread, work, &team->member[i]))
             break;
         team->n_started = i;
@@ -232,10 +267,11 @@ static void release(struct marey_team *team)
 {
     const struct marey_alloc alloc = team->alloc;
 
-    for (size_t i = 0; i < team->n_windows && team->window != NULL; i++)
-        window_release(team, &team->window[i]);
+    for (size_t i = 0; i < team->plan.n_threads && team->member != NULL; i++)
+        for (size_t j = 0; j < WINDOWS_EACH; j++)
+            window_release(team, &team->member[i].window[j]);
     marey__dealloc(&alloc, team->member, team->plan.n_threads, sizeof *team->member);
-    marey__dealloc(&alloc, team->window, team->n_windows, sizeof *team->window);
+    marey__dealloc(&alloc, team->queue, team->queue_len, sizeof(struct marey_window *));
     marey__dealloc(&alloc, team, 1, sizeof *team);
 }
 
@@ -259,7 +295,6 @@ bool marey__team_new(const struct marey_alloc *alloc, const struct marey_team_pl
         return false;
     made->alloc = *alloc;
     made->plan = *plan;
-    made->n_windows = 2 * plan->n_threads + 2;
     const bool has_room = make_room(made);
     if (!has_room || !make_lock(made)) {
         release(made);

@@ -25,6 +25,7 @@ struct marey_window {
     struct marey_batch batch;
     /* ---- the team's own */
     char *block;
+    size_t owner_idx;
     bool is_ready;
     enum marey_status status; /* of the fetch */
     struct marey_error err;

@@ -9,6 +9,8 @@
 
 #include "import/match_body.h"
 
+enum { NAMES_AHEAD = 8 };
+
 /* ---- learned ------------------------------------------------------------------------- */
 
 /* A matched record on its way into the builder. */
@@ -246,10 +248,17 @@ static inline bool begins_batch(const struct marey_walk *walk, const char *at)
            at == walk->batch_text + walk->batch->match[0].at;
 }
 
+/* The text may lie in the cache of who scanned it: names are asked for some records ahead. */
 static bool walk_batch(struct marey_walk *walk, struct scan *scan)
 {
-    for (size_t i = 0; i < walk->batch->n; i++) {
-        const char *end = walk_matched(walk, scan, &walk->batch->match[i]);
+    const struct marey_batch *batch = walk->batch;
+
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct marey_match *later =
+            &batch->match[i + NAMES_AHEAD < batch->n ? i + NAMES_AHEAD : i];
+        __builtin_prefetch(walk->batch_text + later->at);
+        __builtin_prefetch(walk->batch_text + later->at + 64);
+        const char *end = walk_matched(walk, scan, &batch->match[i]);
         if (end == NULL)
             return false;
         walk->at = end;

@@ -107,9 +107,19 @@ static int64_t end_of_trace(const struct marey_trace *trace)
     return last;
 }
 
+static bool has_open_slices(const struct marey_slice_columns *slices)
+{
+    uint8_t all_flags = 0;
+    for (size_t i = 0; i < slices->n; i++)
+        all_flags |= slices->flags[i];
+    return (all_flags & MAREY_SLICE_OPEN) != 0;
+}
+
 static void close_open_slices(struct marey_trace *trace)
 {
     struct marey_slice_columns *slices = &trace->slices;
+    if (!has_open_slices(slices))
+        return;
     bool is_known = false;
     int64_t last = 0;
     for (size_t i = 0; i < slices->n; i++) {
