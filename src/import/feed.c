@@ -15,7 +15,8 @@ enum {
     TEAM_WINDOW_BYTES = 1 << 16, /* so do those of a thread, with what is found in them */
     STORED_BYTES = 1 << 18,
     AHEAD_FROM_BYTES = 1 << 18, /* smaller files are read before a thread has begun */
-    TEAM_FROM_WINDOWS = 8,
+    TEAM_FROM_BYTES = 1 << 21,  /* of text; of a .gz an eighth */
+    TEAM_FROM_WINDOWS = 8,      /* where the size of windows is given */
 };
 
 static char *block_new(const struct marey_alloc *alloc, size_t capacity)
@@ -220,11 +221,19 @@ static bool open_gunzip(struct marey_feed *feed)
            marey__gunzip_open(&feed->gunzip, &feed->alloc, feed->place, stored_bytes);
 }
 
-/* Threads are worth their start where there is some text; a .gz holds several times its size.
- * False without memory. */
+/* Threads are worth their start where there is some text; a .gz holds several times its size. */
+static bool is_worth_team(const struct marey_feed *feed, const struct marey_feed_plan *plan)
+{
+    const uint64_t least_bytes = plan->window_bytes == 0 ? (uint64_t)TEAM_FROM_BYTES
+                                                         : plan->window_bytes * TEAM_FROM_WINDOWS;
+
+    return plan->scanner != NULL && plan->n_threads > 1 &&
+           feed->place->size_bytes >= (feed->is_gzip ? least_bytes / 8 : least_bytes);
+}
+
+/* False without memory. */
 static bool find_team(struct marey_feed *feed, const struct marey_feed_plan *plan)
 {
-    const size_t n_windows = feed->is_gzip ? 1 : TEAM_FROM_WINDOWS;
     const struct marey_team_plan team = {
         .place = feed->place,
         .gunzip = feed->is_gzip ? &feed->gunzip : NULL,
@@ -233,8 +242,7 @@ static bool find_team(struct marey_feed *feed, const struct marey_feed_plan *pla
         .n_threads = plan->n_threads,
     };
 
-    if (plan->scanner == NULL || plan->n_threads < 2 ||
-        feed->place->size_bytes / n_windows < team.window_bytes)
+    if (!is_worth_team(feed, plan))
         return true;
     feed->window_bytes = team.window_bytes;
     return marey__team_new(&feed->alloc, &team, &feed->team);

@@ -51,7 +51,9 @@ STAGE struct marey_trace *stage_import(struct marey_str text)
 {
     struct marey_error err = {0};
     struct marey_trace *trace = NULL;
-    must(marey_import_bytes(text, NULL, &trace, &err), &err);
+    /* Shares of several threads would differ from run to run. */
+    const struct marey_import_options options = {.size = sizeof options, .n_threads = 1};
+    must(marey_import_bytes(text, &options, &trace, &err), &err);
     return trace;
 }
 
