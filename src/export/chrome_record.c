@@ -150,7 +150,9 @@ static void add_slice(struct marey_chrome *chrome, size_t idx, uint32_t track,
     out = put_ts(chrome, out, slices->start_ns[idx]);
     if (slices->dur_ns[idx] != MAREY_UNKNOWN) {
         out = PUT(out, ", \"dur\": ");
-        out = marey_put_us(out, marey_trace_raw_dur_ns(chrome->trace, (uint32_t)idx));
+        out = marey_put_us(out, chrome->repairs
+                                    ? slices->dur_ns[idx]
+                                    : marey_trace_raw_dur_ns(chrome->trace, (uint32_t)idx));
     }
     end_record(chrome, out, args);
 }

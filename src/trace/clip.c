@@ -90,7 +90,8 @@ static bool clip_track(struct marey_trace *trace, const struct marey_track *trac
             behind.next_ns = slices->start_ns[i + 1];
         if (dur_ns == MAREY_UNKNOWN)
             continue;
-        if (behind.second_end_ns <= start_ns + dur_ns && behind.next_ns != MAREY_UNKNOWN) {
+        if (behind.second_end_ns <= start_ns + dur_ns && behind.next_ns != MAREY_UNKNOWN &&
+            behind.next_ns < start_ns + dur_ns) {
             if (median_ns == MAREY_UNKNOWN && !find_median(trace, track, &median_ns))
                 return false;
             if (median_ns > 0 && (dur_ns - 1) / WILD_TIMES >= median_ns &&

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,14 @@ def test_a_wild_duration_is_kept_raw(tmp_path: Path) -> None:
     again = marey.load(tmp_path / "again.json")
     assert wild(again).raw_dur_ns == 2_000_000_000
     assert again.ledger["repaired"] == {"wild_duration": 1}
+
+
+def test_a_repaired_trace_has_what_was_used(tmp_path: Path, command: Path) -> None:
+    out = tmp_path / "repaired.json"
+    subprocess.run([command, "doctor", "--repair", out, WILD], check=False, capture_output=True)
+    trace = marey.load(out)
+    assert (wild(trace).dur_ns, wild(trace).raw_dur_ns) == (60_000_000, 60_000_000)
+    assert trace.ledger.is_clean
 
 
 @pytest.mark.parametrize(("name", "grade"), [
