@@ -160,6 +160,19 @@ static void tell_unclean(struct marey_trace *trace)
                       ledger.n_read, n_set_aside, n_repaired);
 }
 
+/* Whether nothing was set aside, repaired or found. */
+static bool is_clean(struct marey_trace *trace)
+{
+    struct marey_ledger ledger = {0};
+
+    if (marey_trace_ledger(trace, &ledger, NULL) != MAREY_OK)
+        return false;
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        if (ledger.rows[i].map != MAREY_LEDGER_INFO)
+            return false;
+    return true;
+}
+
 /* ---- the command ------------------------------------------------------------------- */
 
 static enum cli_exit run_report(const void *settings, size_t n_operands, char **operands)
@@ -171,7 +184,8 @@ static enum cli_exit run_report(const void *settings, size_t n_operands, char **
 
     if (!report_settings_agree(&command_report, report))
         return CLI_USAGE;
-    enum cli_exit result = input_load(n_operands, operands, &trace);
+    enum cli_exit result = input_load_checked(
+        n_operands, operands, report->is_strict ? MAREY_CHECK_ALL : MAREY_CHECK_FIELDS, &trace);
     if (result != CLI_DONE)
         goto done;
 
@@ -186,6 +200,8 @@ static enum cli_exit run_report(const void *settings, size_t n_operands, char **
     if (report->as_torch)
         tell_unclean(trace);
     result = output_write(report->output, report->overwrite, text.ptr, text.len);
+    if (result == CLI_DONE && report->is_strict && !is_clean(trace))
+        result = CLI_UNMET;
 
 done:
     marey_text_release(&text);

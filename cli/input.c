@@ -132,17 +132,24 @@ static void pass_over_no_traces(struct input_paths *paths)
 
 enum cli_exit input_load(size_t n_operands, char **operands, struct marey_trace **trace)
 {
+    return input_load_checked(n_operands, operands, MAREY_CHECK_FIELDS, trace);
+}
+
+enum cli_exit input_load_checked(size_t n_operands, char **operands, enum marey_check check,
+                                 struct marey_trace **trace)
+{
+    const struct marey_import_options options = {.size = sizeof options, .check = check};
     struct marey_error err = {.message = "cannot load the trace: out of memory"};
     struct input_paths paths = {0};
 
     enum marey_status status = gather(&paths, n_operands, operands, &err);
     if (status == MAREY_OK)
-        status = marey_import_files(paths.items, paths.n, NULL, trace, &err);
+        status = marey_import_files(paths.items, paths.n, &options, trace, &err);
     if (status == MAREY_FORMAT && err.offset_bytes == 0 && paths.n_folders > 0) {
         const size_t n = paths.n;
         pass_over_no_traces(&paths);
         if (paths.n > 0 && paths.n < n)
-            status = marey_import_files(paths.items, paths.n, NULL, trace, &err);
+            status = marey_import_files(paths.items, paths.n, &options, trace, &err);
         else if (paths.n == 0)
             snprintf(err.message, sizeof err.message, "cannot read '%s': no file in it is a trace",
                      operands[0]);

@@ -17,6 +17,10 @@
  * \owns gives *trace, freed by marey_trace_free */
 enum cli_exit input_load(size_t n_operands, char **operands, struct marey_trace **trace);
 
+/* The same, and how much of each record is looked at. */
+enum cli_exit input_load_checked(size_t n_operands, char **operands, enum marey_check check,
+                                 struct marey_trace **trace);
+
 /* Files that cannot be read, and why: one, or all of them where together they make no trace. */
 struct input_unread {
     const char *const *paths; /* borrowed from the operands and the folders */

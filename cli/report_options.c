@@ -292,6 +292,11 @@ const struct option report_options[] = {
      .help = "with --compat torch: memory, flops (or both, by a comma) were recorded although the "
              "file does not say so; none: neither. Default: the file's own flags, and memory "
              "where there are memory records"},
+    {.name = "strict",
+     .type = OPTION_FLAG,
+     .offset = FIELD(is_strict),
+     .help = "look at every byte of every record, and exit with 1 if anything was set aside, "
+             "repaired or found; the table is printed in any case"},
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",

@@ -31,6 +31,7 @@ struct report_settings {
     bool top_level;
     bool with_python;
     bool overwrite;
+    bool is_strict;
 
     bool by_shape;
     bool by_overload;
