@@ -46,6 +46,9 @@ static void borrow_columns(struct marey_chrome *chrome, struct marey_trace *trac
     chrome->sources = marey_trace_sources(trace, &chrome->n_sources);
     chrome->base_ns = chrome->n_sources > 0 ? chrome->sources[0].base_ns : 0;
     chrome->slices = marey_trace_slices(trace);
+    size_t n_raw_durs = 0;
+    (void)marey_trace_raw_durs(trace, &n_raw_durs);
+    chrome->has_raw_durs = n_raw_durs > 0;
     chrome->instants = marey_trace_instants(trace);
     chrome->counters = marey_trace_counters(trace);
     chrome->flows = marey_trace_flows(trace);

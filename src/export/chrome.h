@@ -89,6 +89,7 @@ struct marey_chrome {
     bool repairs; /* nothing is written that a strict reader refuses or we would repair */
     bool scrubs;  /* nothing that tells whose trace it is; implies repairs */
     bool is_first;
+    bool has_raw_durs;
     int64_t base_ns;
 
     struct marey_slices slices;

@@ -150,9 +150,9 @@ static void add_slice(struct marey_chrome *chrome, size_t idx, uint32_t track,
     out = put_ts(chrome, out, slices->start_ns[idx]);
     if (slices->dur_ns[idx] != MAREY_UNKNOWN) {
         out = PUT(out, ", \"dur\": ");
-        out = marey_put_us(out, chrome->repairs
-                                    ? slices->dur_ns[idx]
-                                    : marey_trace_raw_dur_ns(chrome->trace, (uint32_t)idx));
+        const bool is_raw = chrome->has_raw_durs && !chrome->repairs;
+        out = marey_put_us(out, is_raw ? marey_trace_raw_dur_ns(chrome->trace, (uint32_t)idx)
+                                       : slices->dur_ns[idx]);
     }
     end_record(chrome, out, args);
 }

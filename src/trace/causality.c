@@ -152,29 +152,59 @@ static struct marey_clock_bound *bound_of(struct marey_examination *examination,
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
+static bool is_border(const struct marey_examination *examination, size_t at,
+                      const struct marey_sync_call *key)
+{
+    const struct marey_sync_call *sync = examination->syncs.at;
+    return at <= examination->syncs.n && (at == 0 || is_before(&sync[at - 1], key)) &&
+           (at == examination->syncs.n || !is_before(&sync[at], key));
+}
+
+/* How many calls are before the key: mostly as many as before the last one, or one more. */
+static size_t count_before(struct marey_examination *examination, const struct marey_sync_call *key)
+{
+    size_t low = 0;
+    size_t high = examination->syncs.n;
+    for (size_t at = examination->hint; at < examination->hint + 2; at++)
+        if (is_border(examination, at, key))
+            return at;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (is_before(&examination->syncs.at[middle], key))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Launches of a stream come from one thread, mostly. */
+static const struct marey_track *track_of(const struct marey_trace *trace,
+                                          struct marey_examination *examination,
+                                          uint32_t launch_idx)
+{
+    const struct marey_track *track = &trace->tracks.at[examination->launch_track];
+    if (launch_idx - track->first_slice >= track->n_slices)
+        examination->launch_track = marey_trace_slice_track(trace, launch_idx);
+    return &trace->tracks.at[examination->launch_track];
+}
+
 /* The first wait of the launching process that begins when the launch call has ended. */
 static const struct marey_sync_call *find_sync(const struct marey_trace *trace,
-                                               const struct marey_examination *examination,
+                                               struct marey_examination *examination,
                                                uint32_t launch_idx)
 {
-    const struct marey_track *track = &trace->tracks.at[marey_trace_slice_track(trace, launch_idx)];
+    const struct marey_track *track = track_of(trace, examination, launch_idx);
     const int64_t dur_ns = trace->slices.dur_ns[launch_idx];
     const struct marey_sync_call key = {
         .source_idx = track->source_idx,
         .process_id = track->process_id,
         .start_ns = trace->slices.start_ns[launch_idx] + (dur_ns < 0 ? 0 : dur_ns),
     };
-    size_t low = 0;
-    size_t high = examination->syncs.n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (is_before(&examination->syncs.at[middle], &key))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct marey_sync_call *found = &examination->syncs.at[low];
-    return low < examination->syncs.n && found->source_idx == key.source_idx &&
+    const size_t at = count_before(examination, &key);
+    const struct marey_sync_call *found = &examination->syncs.at[at];
+    examination->hint = at;
+    return at < examination->syncs.n && found->source_idx == key.source_idx &&
                    found->process_id == key.process_id
                ? found
                : NULL;

@@ -28,6 +28,8 @@ struct marey_border {
 
 struct marey_examination {
     MAREY_ARRAY(struct marey_sync_call) syncs; /* by source, process, start */
+    size_t hint;                               /* where the last search among them ended */
+    uint32_t launch_track;                     /* of the last launch */
     MAREY_ARRAY(struct marey_border) borders;  /* by source, time */
     MAREY_ARRAY(struct marey_clock_bound) bounds;
     bool *has_many_devices; /* [n sources] */

@@ -69,33 +69,47 @@ bool marey__collect_borders(const struct marey_trace *trace, struct marey_examin
                                examination->borders.at);
 }
 
-/* Whether a border of the source lies strictly inside. */
-static bool is_crossed(const struct marey_examination *examination, uint32_t source_idx,
-                       int64_t start_ns, int64_t end_ns)
+/* Between two borders of a source: what lies in there crosses none. */
+struct gap {
+    int64_t from_ns;
+    int64_t to_ns;
+};
+
+/* The gap in which a source's operation begins. */
+static struct gap find_gap(const struct marey_examination *examination, uint32_t source_idx,
+                           int64_t start_ns)
 {
-    const struct marey_border from = {source_idx, start_ns};
+    const struct marey_border *border = examination->borders.at;
+    const struct marey_border start = {source_idx, start_ns};
     size_t low = 0;
     size_t high = examination->borders.n;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (!is_less(&from, &examination->borders.at[middle]))
+        if (!is_less(&start, &border[middle]))
             low = middle + 1;
         else
             high = middle;
     }
-    return low < examination->borders.n && examination->borders.at[low].source_idx == source_idx &&
-           examination->borders.at[low].ns < end_ns;
+    const bool has_before = low > 0 && border[low - 1].source_idx == source_idx;
+    const bool has_behind = low < examination->borders.n && border[low].source_idx == source_idx;
+    return (struct gap){has_before ? border[low - 1].ns : INT64_MIN,
+                        has_behind ? border[low].ns : INT64_MAX};
 }
 
 static void note_track(struct marey_trace *trace, const struct marey_track *track,
                        const struct marey_examination *examination)
 {
     const struct marey_slice_columns *slices = &trace->slices;
-    for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++)
-        if (slices->dur_ns[i] != MAREY_UNKNOWN &&
-            is_crossed(examination, track->source_idx, slices->start_ns[i],
-                       slices->start_ns[i] + slices->dur_ns[i]))
+    struct gap gap = {INT64_MAX, INT64_MAX};
+    for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+        const int64_t start_ns = slices->start_ns[i];
+        if (slices->dur_ns[i] == MAREY_UNKNOWN)
+            continue;
+        if (start_ns < gap.from_ns || start_ns >= gap.to_ns)
+            gap = find_gap(examination, track->source_idx, start_ns);
+        if (start_ns + slices->dur_ns[i] > gap.to_ns)
             marey__account_note(&trace->account, MAREY_REASON_CUT_BY_WINDOW, slices->offset[i]);
+    }
 }
 
 void marey__note_cut_operations(struct marey_trace *trace,
