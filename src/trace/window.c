@@ -4,6 +4,8 @@
  * The window is the record of category "Trace". What crosses its border is kept whole, and counted:
  * a part of it was not in the window, and others like it may be missing altogether.
  */
+#include <string.h>
+
 #include "base/sort.h"
 #include "trace/examine.h"
 
@@ -32,37 +34,34 @@ static int compare_borders(const void *ctx, uint32_t a, uint32_t b)
     return is_less(&border[b], &border[a]) ? 1 : 0;
 }
 
-static bool collect_track(const struct marey_trace *trace, const struct marey_track *track,
-                          struct marey_examination *examination)
+/* The borders of all slices of a category; few have one of these, so the column is searched. */
+static bool collect_category(const struct marey_trace *trace, uint8_t cat_id,
+                             struct marey_examination *examination)
 {
     const struct marey_slice_columns *slices = &trace->slices;
-    for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-        if (trace->category[slices->cat_id[i]].kind != MAREY_KIND_WINDOW ||
-            slices->dur_ns[i] == MAREY_UNKNOWN)
+    const uint8_t *from = slices->cat_id;
+    const uint8_t *end = from + slices->n;
+    for (const uint8_t *at = from; at < end; at++) {
+        at = memchr(at, cat_id, (size_t)(end - at));
+        if (at == NULL)
+            break;
+        const uint32_t i = (uint32_t)(at - from);
+        const uint32_t source_idx = trace->tracks.at[marey_trace_slice_track(trace, i)].source_idx;
+        const int64_t start_ns = slices->start_ns[i];
+        if (slices->dur_ns[i] == MAREY_UNKNOWN)
             continue;
-        if (!add_border(trace, examination, track->source_idx, slices->start_ns[i]) ||
-            !add_border(trace, examination, track->source_idx,
-                        slices->start_ns[i] + slices->dur_ns[i]))
+        if (!add_border(trace, examination, source_idx, start_ns) ||
+            !add_border(trace, examination, source_idx, start_ns + slices->dur_ns[i]))
             return false;
     }
     return true;
 }
 
-static bool has_windows(const struct marey_trace *trace)
-{
-    for (size_t i = 0; i < trace->n_categories; i++)
-        if (trace->category[i].kind == MAREY_KIND_WINDOW)
-            return true;
-    return false;
-}
-
 bool marey__collect_borders(const struct marey_trace *trace, struct marey_examination *examination)
 {
-    if (!has_windows(trace))
-        return true;
-    for (size_t t = 0; t < trace->tracks.n; t++)
-        if (trace->tracks.at[t].kind == MAREY_TRACK_THREAD &&
-            !collect_track(trace, &trace->tracks.at[t], examination))
+    for (size_t i = 0; i < trace->n_categories && trace->slices.n > 0; i++)
+        if (trace->category[i].kind == MAREY_KIND_WINDOW &&
+            !collect_category(trace, (uint8_t)i, examination))
             return false;
     return marey__sort_structs(&trace->alloc, examination->borders.at, examination->borders.n,
                                sizeof *examination->borders.at, compare_borders,
