@@ -56,6 +56,17 @@ static void add_columns(struct marey_textbuf *out)
         marey__text_add_format(out, "%s%s", i == 0 ? "" : ", ", name[i]);
 }
 
+/* A key of torch's for what only its own rules count. */
+static bool is_of_torch_alone(struct marey_str key)
+{
+    static const char *const words[] = {"memory_usage", "flops"};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (marey__str_holds(key, words[i]))
+            return true;
+    return false;
+}
+
 static enum marey_status fail_with_nearest(const struct marey_table *table, const char *what,
                                            const char *kind, struct marey_str name, bool with_keys,
                                            struct marey_error *err)
@@ -227,7 +238,11 @@ static enum marey_status sort_blocks(struct marey_table *table, struct marey_err
         key = (struct marey_str){key.ptr + 1, key.len - 1};
     const struct marey_column *column = marey__column_of_key(key);
     if (column == NULL)
-        return fail_with_nearest(table, "cannot sort", "key", key, true, err);
+        return is_of_torch_alone(key)
+                   ? marey__fail(err, MAREY_INVALID,
+                                 "cannot sort: memory and FLOPs are in torch's table only, ask for "
+                                 "--compat torch, in Python view(compat=\"torch\")")
+                   : fail_with_nearest(table, "cannot sort", "key", key, true, err);
 
     struct order order = {.table = table, .start_ns = marey_trace_slices(table->trace).start_ns};
     order.goes_up = sign == '+' || (sign == '\0' && column->type == MAREY_CELL_TEXT);

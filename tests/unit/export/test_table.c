@@ -282,6 +282,9 @@ static void wrong_names_get_the_nearest(void **state)
                     "'self_cpu_time_total'");
     expect_no_table(trace, (struct marey_table_options){.sort = "+p90"},
                     "cannot sort: 'p90' is no key of the table, nearest are 'p50', 'p99'");
+    expect_no_table(trace, (struct marey_table_options){.sort = "self_cpu_memory_usage"},
+                    "cannot sort: memory and FLOPs are in torch's table only, ask for "
+                    "--compat torch, in Python view(compat=\"torch\")");
     expect_no_table(trace, (struct marey_table_options){.columns = "name, sefl"},
                     "cannot choose columns: 'sefl' is no column of the table, nearest is 'self'");
     expect_no_table(trace, (struct marey_table_options){.columns = ""},
