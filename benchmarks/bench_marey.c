@@ -8,6 +8,7 @@
  *     import FILE warm|cold               the whole import
  *     memory FILE                         resident bytes before and after one
  *     averages FILE warm|cold plain|exact nesting, self times, owners, averages
+ *     look FILE N                         the args of N slices, one at a time, in any order
  *     export-text FILE args|fields        formatting into a buffer that is reused
  *     export-stream FILE args|fields      the same in blocks, handed to a function
  *     export-file FILE OUT                the same into a file
@@ -214,6 +215,34 @@ static struct marey_trace *keep(struct bench *bench, const char *path)
     return bench->kept;
 }
 
+static enum marey_status count_args(void *ctx, size_t i, struct marey_str args)
+{
+    (void)i;
+    *(uint64_t *)ctx += args.len;
+    return MAREY_OK;
+}
+
+/* The same slices each time: the next is a large step on, modulo their number. */
+static void request_look(struct bench *bench)
+{
+    struct marey_trace *trace = keep(bench, word(bench, 1));
+    const struct marey_slices slices = marey_trace_slices(trace);
+    const uint64_t n_looks = strtoull(word(bench, 2), NULL, 10);
+    struct marey_error err = {0};
+    uint64_t n_bytes = 0;
+    uint64_t at = 0;
+    const uint64_t start = now_ns();
+    for (uint64_t i = 0; i < n_looks && slices.n > 0; i++) {
+        at = (at + UINT64_C(0x9e3779b97f4a7c15) % slices.n) % slices.n;
+        if (marey_trace_walk_args(trace, &slices.offset[at], 1, count_args, &n_bytes, &err) !=
+            MAREY_OK)
+            fail(&err);
+    }
+    const uint64_t took = now_ns() - start;
+    printf("{\"ns\": %" PRIu64 ", \"ms\": %.6f, \"looks\": %" PRIu64 ", \"bytes\": %" PRIu64 "}\n",
+           took, (double)took / 1e6, n_looks, n_bytes);
+}
+
 /* Into the text of the request before, so that after the first one memory is warm. */
 static void request_export_text(struct bench *bench)
 {
@@ -282,6 +311,7 @@ struct request_row {
 static const struct request_row requests[] = {
     {"import", request_import},
     {"memory", request_memory},
+    {"look", request_look},
     {"averages", request_averages},
     {"export-text", request_export_text},
     {"export-file", request_export_file},

@@ -124,7 +124,7 @@ class Book:
         return [
             self.import_json(), self.import_layout("minified", self.files.minified),
             self.import_layout("newest", self.files.newest), self.import_part(), self.import_gz(),
-            *(self.import_real(name, path) for name, path in self.files.real.items()),
+            self.look(), *(self.import_real(name, path) for name, path in self.files.real.items()),
             self.memory(), self.averages(), self.export(), self.export_part(),
             *self.report(), self.doctor(), self.start_up(),
         ]
@@ -202,6 +202,19 @@ class Book:
                            ("zlib", path), "warm", rounds=5),
             ],
             SUMS, pinned=False,
+        )
+
+    def look(self) -> Contest:
+        """As a viewer asks for the args of what is clicked on."""
+        return Contest(
+            "args of one event of a loaded trace, any of them", "ms", per("looks", "ms"),
+            [
+                Contestant("look.json.marey", "marey, plain", self.marey,
+                           ("look", str(self.files.big), "1000"), "warm", rounds=3),
+                Contestant("look.gz.marey", "marey, .gz", self.marey,
+                           ("look", str(self.files.big_gz), "1000"), "warm", rounds=3),
+            ],
+            ("bytes",), pinned=False,
         )
 
     def import_real(self, name: str, path: Path) -> Contest:

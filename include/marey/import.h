@@ -8,7 +8,8 @@
  * write as JSON: an object with traceEvents or a bare array, gzip or plain.
  * Times are read exactly from the decimal text.
  *
- * The trace keeps plain files open and reads args from them when asked; a file
+ * The trace keeps files open and reads args from them when asked, of a .gz from the last of the
+ * states of the inflater that it kept, one of 90 KB for each 32 MiB of text; a file
  * that changed meanwhile is an error (MAREY_CHANGED), not a wrong answer.
  *
  * Caps: 256 MiB for one record or one member of the head, 65,535 files, 256 TiB of text

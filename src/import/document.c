@@ -724,7 +724,8 @@ static enum marey_status read_all(struct document *doc, struct marey_error *err)
 
 enum marey_status marey__document_read(struct marey_kineto *kineto, const struct marey_place *place,
                                        const struct marey_alloc *alloc,
-                                       const struct marey_reading *reading, struct marey_error *err)
+                                       const struct marey_reading *reading,
+                                       struct marey_stretches *kept, struct marey_error *err)
 {
     struct document doc = {.kineto = kineto, .builder = kineto->builder};
 
@@ -733,6 +734,7 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
         .window_bytes = reading->window_bytes,
         .n_threads = reading->n_threads,
         .scanner = doc.scanner,
+        .kept = kept,
     };
     MAREY_TRY(marey__feed_open(&doc.feed, alloc, place, &plan, err));
     doc.expect_at = EXPECT_FROM_BYTES;

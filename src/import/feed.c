@@ -177,6 +177,28 @@ void marey__feed_teach(struct marey_feed *feed, const struct marey_learnt *learn
         marey__team_teach(feed->team, learnt);
 }
 
+/* Goes on from the last state before `offset`, if that is nearer than the window. */
+static enum marey_status jump(struct marey_feed *feed, uint64_t offset, struct marey_error *err)
+{
+    const struct marey_stretch *from =
+        feed->known != NULL && feed->is_gzip ? marey__stretches_find(feed->known, offset) : NULL;
+
+    if (from == NULL || from->text_at <= feed->offset + feed->len)
+        return MAREY_OK;
+    const bool has_ahead = feed->ahead != NULL;
+    marey__ahead_free(feed->ahead); /* it reads the gunzip */
+    feed->ahead = NULL;
+    if (!marey__gunzip_resume(&feed->gunzip, from))
+        return marey__fail_nomem(err);
+    feed->text = window_of(feed);
+    feed->offset = from->text_at;
+    feed->len = 0;
+    feed->is_end = false;
+    if (has_ahead)
+        feed->ahead = marey__ahead_new(&feed->alloc, &feed->gunzip);
+    return MAREY_OK;
+}
+
 enum marey_status marey__feed_seek(struct marey_feed *feed, uint64_t offset, const char **at,
                                    struct marey_error *err)
 {
@@ -188,6 +210,7 @@ enum marey_status marey__feed_seek(struct marey_feed *feed, uint64_t offset, con
         feed->len = 0;
         feed->is_end = false;
     }
+    MAREY_TRY(jump(feed, offset, err));
     while (offset >= feed->offset + feed->len) {
         if (feed->is_end)
             return marey__fail(err, MAREY_CHANGED,
@@ -212,13 +235,18 @@ static enum marey_status detect_gzip(struct marey_feed *feed, struct marey_error
     return MAREY_OK;
 }
 
-static bool open_gunzip(struct marey_feed *feed)
+static bool open_gunzip(struct marey_feed *feed, const struct marey_feed_plan *plan)
 {
     const size_t stored_bytes =
         feed->window_bytes < STORED_BYTES ? feed->window_bytes : STORED_BYTES;
 
-    return !feed->is_gzip ||
-           marey__gunzip_open(&feed->gunzip, &feed->alloc, feed->place, stored_bytes);
+    if (!feed->is_gzip)
+        return true;
+    feed->known = plan->known;
+    if (!marey__gunzip_open(&feed->gunzip, &feed->alloc, feed->place, stored_bytes))
+        return false;
+    feed->gunzip.kept = plan->kept;
+    return true;
 }
 
 /* Threads are worth their start where there is some text; a .gz holds several times its size. */
@@ -268,7 +296,7 @@ enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_a
     *feed = (struct marey_feed){.alloc = *alloc, .place = place, .text = ""};
     feed->window_bytes = plan->window_bytes == 0 ? WINDOW_BYTES : plan->window_bytes;
     MAREY_TRY(detect_gzip(feed, err));
-    bool has_room = open_gunzip(feed) && find_team(feed, plan);
+    bool has_room = open_gunzip(feed, plan) && find_team(feed, plan);
     if (has_room && feed->team != NULL)
         return MAREY_OK;
     if (has_room && place->memory != NULL && !feed->is_gzip) {

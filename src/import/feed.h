@@ -30,6 +30,8 @@ struct marey_feed_plan {
     size_t window_bytes;
     size_t n_threads;                    /* 1: no other thread at all */
     const struct marey_scanner *scanner; /* of a team; NULL: none */
+    struct marey_stretches *kept;        /* of a .gz: where states are kept; NULL: nowhere */
+    const struct marey_stretches *known; /* those that seeking may use; NULL: none */
 };
 
 struct marey_feed {
@@ -45,6 +47,7 @@ struct marey_feed {
     bool is_gzip;
     uint64_t read_at; /* how far a plain place has been read */
     struct marey_gunzip gunzip;
+    const struct marey_stretches *known;
     struct marey_ahead *ahead;       /* reads the gunzip; NULL for small files */
     struct marey_team *team;         /* NULL: nobody fetches and scans ahead */
     struct marey_window *window;     /* the team's, which holds `text`; or NULL */

@@ -48,6 +48,36 @@ void marey__gunzip_close(struct marey_gunzip *gunzip)
     gunzip->stored = NULL;
 }
 
+bool marey__gunzip_resume(struct marey_gunzip *gunzip, const struct marey_stretch *from)
+{
+    struct marey_inflate *inflate = marey__inflate_clone(from->inflate, &gunzip->alloc);
+
+    if (inflate == NULL)
+        return false;
+    marey__inflate_free(gunzip->inflate);
+    gunzip->inflate = inflate;
+    gunzip->n_text = from->text_at;
+    gunzip->stored_at = from->stored_at;
+    gunzip->stored_from = 0;
+    gunzip->stored_len = 0;
+    gunzip->is_member_over = from->is_member_over;
+    gunzip->is_cut = false;
+    gunzip->is_damaged = false;
+    return true;
+}
+
+static bool keep_state(struct marey_gunzip *gunzip)
+{
+    const struct marey_stretch here = {
+        .text_at = gunzip->n_text,
+        .stored_at = gunzip->stored_at - (gunzip->stored_len - gunzip->stored_from),
+        .inflate = gunzip->inflate,
+        .is_member_over = gunzip->is_member_over,
+    };
+
+    return marey__stretches_add(gunzip->kept, &here);
+}
+
 static enum marey_status refill(struct marey_gunzip *gunzip, struct marey_error *err)
 {
     size_t got = 0;
@@ -112,6 +142,9 @@ enum marey_status marey__gunzip_read(struct marey_gunzip *gunzip, char *into, si
 {
     struct marey_inflate_io io = {.out = (unsigned char *)into, .out_len = room};
 
+    if (gunzip->kept != NULL && marey_stretches_want(gunzip->kept, gunzip->n_text) &&
+        !keep_state(gunzip))
+        return marey__fail_nomem(err);
     while (io.out_len > 0 && !gunzip->is_cut && !gunzip->is_damaged) {
         if (gunzip->is_member_over) {
             bool is_over = false;

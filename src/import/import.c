@@ -105,8 +105,9 @@ static enum marey_status load_place(struct load *load, struct marey_error *err)
                                  "cannot read '%s': a trace holds at most 65535 files",
                                  place->path);
     marey__kineto_begin_source(&load->kineto, source_idx);
-    MAREY_TRY(
-        marey__document_read(&load->kineto, place, &load->alloc, &load->places->reading, err));
+    marey__stretches_init(&place->stretches, &load->alloc, load->places->reading.stretch_bytes);
+    MAREY_TRY(marey__document_read(&load->kineto, place, &load->alloc, &load->places->reading,
+                                   &place->stretches, err));
     return marey__places_assign(load->places, load->kineto.source_idx + (size_t)1,
                                 (uint32_t)load->places->n - 1)
                ? MAREY_OK

@@ -30,6 +30,10 @@ struct marey_inflate_io {
 struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc);
 void marey__inflate_free(struct marey_inflate *inflate);
 
+/* One that goes on where this one stands. NULL without memory. */
+struct marey_inflate *marey__inflate_clone(const struct marey_inflate *inflate,
+                                           const struct marey_alloc *alloc);
+
 /* Begins a new member. */
 void marey__inflate_reset(struct marey_inflate *inflate);
 

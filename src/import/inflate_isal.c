@@ -31,6 +31,19 @@ struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
     return inflate;
 }
 
+/* The state holds its window and points to nothing but the input and output of the last call. */
+struct marey_inflate *marey__inflate_clone(const struct marey_inflate *inflate,
+                                           const struct marey_alloc *alloc)
+{
+    struct marey_inflate *clone = marey__alloc(alloc, 1, sizeof *clone);
+
+    if (clone == NULL)
+        return NULL;
+    *clone = *inflate;
+    clone->alloc = *alloc;
+    return clone;
+}
+
 void marey__inflate_free(struct marey_inflate *inflate)
 {
     if (inflate == NULL)

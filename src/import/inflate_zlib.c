@@ -61,6 +61,25 @@ struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
     return inflate;
 }
 
+struct marey_inflate *marey__inflate_clone(const struct marey_inflate *inflate,
+                                           const struct marey_alloc *alloc)
+{
+    struct marey_inflate *clone = marey__alloc_zero(alloc, 1, sizeof *clone);
+
+    if (clone == NULL)
+        return NULL;
+    clone->alloc = *alloc;
+    /* The library only reads what it copies, but its parameter is not const. It allocates by
+     * the source's functions, which take the source's allocator: the two are the same. */
+    clone->is_ready = inflateCopy(&clone->stream, (z_stream *)(uintptr_t)&inflate->stream) == Z_OK;
+    if (!clone->is_ready) {
+        marey__dealloc(alloc, clone, 1, sizeof *clone);
+        return NULL;
+    }
+    clone->stream.opaque = clone;
+    return clone;
+}
+
 void marey__inflate_free(struct marey_inflate *inflate)
 {
     if (inflate == NULL)

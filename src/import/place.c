@@ -305,6 +305,7 @@ enum marey_status marey__place_read(const struct marey_place *place, uint64_t at
 
 void marey__place_close(struct marey_place *place)
 {
+    marey__stretches_release(&place->stretches);
     if (place->fd >= 0)
         close(place->fd);
     place->fd = -1;

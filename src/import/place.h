@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/alloc.h"
+#include "import/stretch.h"
 
 struct marey_place_id {
     dev_t device;
@@ -32,7 +33,8 @@ struct marey_place {
     struct marey_place_id id;
     char *memory; /* a copy of the bytes, followed by zeros */
     size_t memory_len;
-    uint64_t size_bytes; /* as stored, so of the gzip file where it is one */
+    uint64_t size_bytes;              /* as stored, so of the gzip file where it is one */
+    struct marey_stretches stretches; /* of a gzip file, once it is loaded */
 };
 
 /* Zero bytes that follow a place in memory, so that it can be scanned where it lies. */

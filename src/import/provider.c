@@ -1,7 +1,8 @@
 /*
  * provider.c - walks records at ascending offsets through a window of their source.
  *
- * Plain text is read from where it is needed, compressed text from its beginning on.
+ * Plain text is read from where it is needed, compressed text from the last state of the inflater
+ * before it (stretch.h).
  */
 #include "import/provider.h"
 
@@ -97,7 +98,8 @@ static enum marey_status walk_place(const struct marey_places *places, struct ma
 {
     const struct marey_scanner *scanner = marey__scanner_choose(places->reading.portable_only);
     const struct marey_feed_plan plan = {.window_bytes = places->reading.window_bytes,
-                                         .n_threads = places->reading.n_threads};
+                                         .n_threads = places->reading.n_threads,
+                                         .known = &place->stretches};
     enum marey_status status = MAREY_OK;
     struct marey_feed feed;
 
