@@ -72,7 +72,8 @@ const struct command command_info = {
     .operands = "FILE...",
     .description =
         "Tells at a glance what a trace holds: who may have written it and with which flags, "
-        "rank and devices, the window, steps, threads and streams, categories with their counts, "
+        "versions, rank and devices, the window, steps, threads and streams, categories with their "
+        "counts, "
         "and the ledger, which says what is not clean and what that may distort.\n\n"
         "Of the metadata it shows keys only, since values may hold an environment with secrets. "
         "FILE is as for 'marey report'.",

@@ -84,6 +84,11 @@ struct marey_str info_meta(const struct info *info, uint32_t source_idx, const c
 void info_as_text(const struct info *info, struct text *text);
 void info_as_json(const struct info *info, struct text *text);
 
+/* The i-th version that a head may tell: its name, and its text added to `version`, nothing if the
+ * source does not tell it. NULL behind the last. */
+const char *info_version(const struct info *info, uint32_t source_idx, size_t i,
+                         struct text *version);
+
 /* What Marey's recorder took for a begin and its end, as it says; MAREY_UNKNOWN: it does not. */
 int64_t info_range_cost_ns(const struct info *info, uint32_t source_idx);
 

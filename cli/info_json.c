@@ -55,6 +55,27 @@ static void add_producer(struct text *text, const struct info_producer *producer
     text_add(text, ", \"is_guess\": %s}", producer->is_known ? "false" : "true");
 }
 
+static void add_versions(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    struct text version = {0};
+    const char *separator = "";
+    const char *name;
+
+    text_add(text, "\"versions\": {");
+    for (size_t i = 0; (name = info_version(info, source_idx, i, &version)) != NULL; i++) {
+        if (version.len > 0) {
+            text_add(text, "%s", separator);
+            add_literal(text, name);
+            text_add(text, ": ");
+            text_add_json_string(text, (struct marey_str){version.ptr, version.len});
+            separator = ", ";
+        }
+        text->is_broken = text->is_broken || version.is_broken;
+        text_release(&version);
+    }
+    text_add(text, "}");
+}
+
 static void add_recorded(struct text *text, const struct info *info, uint32_t source_idx)
 {
     const char *separator = "";
@@ -131,6 +152,8 @@ static void add_files(struct text *text, const struct info *info)
         text_add(text, ", \"records\": %" PRIu64 ", \"metadata_records\": %" PRIu64 ", ",
                  source->n_records, source->n_metadata);
         add_producer(text, &file->producer);
+        text_add(text, ", ");
+        add_versions(text, info, (uint32_t)i);
         text_add(text, ", ");
         add_recorded(text, info, (uint32_t)i);
         text_add(text, ", \"range_cost_ns\": ");

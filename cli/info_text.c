@@ -93,6 +93,29 @@ static void add_recorded(struct text *text, const struct info *info, uint32_t so
         text_add(text, "no flag is set");
 }
 
+static void add_versions(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    struct text version = {0};
+    struct text words = {0};
+    const char *name;
+
+    for (size_t i = 0; (name = info_version(info, source_idx, i, &version)) != NULL; i++) {
+        if (version.len > 0) {
+            text_add(&words, "%s%s ", words.len > 0 ? ", " : "", name);
+            text_add_name(&words, (struct marey_str){version.ptr, version.len});
+        }
+        text->is_broken = text->is_broken || version.is_broken;
+        text_release(&version);
+    }
+    text->is_broken = text->is_broken || words.is_broken;
+    if (words.len > 0) {
+        add_label(text, "  versions");
+        text_add_bytes(text, words.ptr, words.len);
+        end_line(text);
+    }
+    text_release(&words);
+}
+
 static void add_devices(struct text *text, const struct info *info, uint32_t source_idx)
 {
     struct marey_str rest = info_devices(info, source_idx);
@@ -144,6 +167,7 @@ static void add_file(struct text *text, const struct info *info, uint32_t source
     add_label(text, "  written by");
     add_producer(text, &source->producer);
     end_line(text);
+    add_versions(text, info, source_idx);
     add_label(text, "  recorded");
     add_recorded(text, info, source_idx);
     end_line(text);
