@@ -413,6 +413,8 @@ static enum marey_status begin_part(struct document *doc, struct marey_error *er
     marey__builder_shift_source(doc->builder, begin.shift_ns);
     if (!marey__part_enter(&kineto->part, marker, kineto->strings, &kineto->scratch))
         return marey__fail_nomem(err);
+    if (begin.source == 0)
+        return MAREY_OK; /* its members stand around the list */
     const enum marey_status status = take_members(doc, begin.head, err);
     if (status != MAREY_FORMAT)
         return status;
