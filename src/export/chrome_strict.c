@@ -182,12 +182,13 @@ static bool void_many(struct strict *strict, struct member *member, size_t n)
 /* Writes the members that count over those that do not. */
 static void close_members(struct strict *strict, size_t first, size_t from)
 {
-    struct member *member = strict->member + first;
     struct marey_textbuf *out = strict->out;
     const size_t n = strict->n_members - first;
     strict->n_members = first;
-    if (n < 2 || out->failed ||
-        !(n <= FEW_KEYS ? void_few(member, n) : void_many(strict, member, n)))
+    if (n < 2 || out->failed)
+        return;
+    struct member *member = strict->member + first;
+    if (!(n <= FEW_KEYS ? void_few(member, n) : void_many(strict, member, n)))
         return;
     strict->is_changed = true;
     size_t to = from;

@@ -29,7 +29,8 @@ struct document {
     bool has_list;
     bool has_rank;
     bool has_parts; /* the list changed to another source */
-    bool is_over;   /* the text makes no more sense; all of it has been read */
+    bool is_over;   /* the document makes no more sense; doc->at is at the next one or the end */
+    unsigned n_false_heads; /* places that looked like a document and were none */
     bool is_cut;
     uint64_t source_from;      /* byte at which the source begins */
     uint64_t expect_at;        /* the byte from which the rest is estimated next */
@@ -194,10 +195,11 @@ static enum marey_status take_member(struct document *doc, struct marey_str key,
     if (marey__str_is_c(key, "marey") && value->type == MAREY_VALUE_OBJECT)
         take_recording(doc, json);
     if (marey__str_is_c(key, "baseTimeNanoseconds") && value->type != MAREY_VALUE_NULL) {
-        if (!value_i64(value, &number) || number < -MAREY_TIME_LIMIT_NS / 2 ||
-            number > MAREY_TIME_LIMIT_NS / 2)
-            return fail_at(doc, value->text.ptr, "a baseTimeNanoseconds out of range", err);
-        marey__builder_source(doc->builder)->base_ns = number;
+        if (value_i64(value, &number) && number >= -MAREY_TIME_LIMIT_NS / 2 &&
+            number <= MAREY_TIME_LIMIT_NS / 2)
+            marey__builder_source(doc->builder)->base_ns = number;
+        else
+            note(doc, MAREY_REASON_BAD_METADATA, value->text.ptr);
     }
     return MAREY_OK;
 }
@@ -213,10 +215,10 @@ static void note_broken(struct document *doc, enum marey_reason reason)
 }
 
 /* Once a file, whatever of it is cut. */
-static void note_cut(struct document *doc)
+static void note_cut(struct document *doc, const char *at)
 {
     if (!doc->is_cut)
-        note(doc, MAREY_REASON_TRUNCATED, window_end(doc));
+        note(doc, MAREY_REASON_TRUNCATED, at);
     doc->is_cut = true;
 }
 
@@ -250,6 +252,38 @@ static enum marey_status skip_rest(struct document *doc, struct marey_error *err
     }
 }
 
+/* Enough of the end of a window to see a document that begins there. */
+#define HEAD_LOOK_BYTES 64
+
+/* This document makes no more sense: goes to the next one that begins at or behind doc->at, or to
+ * the end of the text. */
+static enum marey_status skip_to_document(struct document *doc, struct marey_error *err)
+{
+    doc->is_over = true;
+    for (;;) {
+        const char *end = window_end(doc);
+        const char *next = marey__resync_document(doc->at, end);
+
+        if (next != NULL || doc->feed.is_end) {
+            doc->at = next != NULL ? next : end;
+            return MAREY_OK;
+        }
+        if (end - doc->at > HEAD_LOOK_BYTES)
+            doc->at = end - HEAD_LOOK_BYTES;
+        MAREY_TRY(next_window(doc, err));
+    }
+}
+
+/* The document ends without an end of its own, and another begins at `at`. */
+static enum marey_status end_before(struct document *doc, const char *at)
+{
+    note_cut(doc, at);
+    doc->walk.broken = NULL;
+    doc->at = at;
+    doc->is_over = true;
+    return MAREY_OK;
+}
+
 /* What begins at doc->at is no record: goes to the next that begins, or to the end of the list. */
 static enum marey_status pass_broken(struct document *doc, struct marey_error *err)
 {
@@ -259,6 +293,11 @@ static enum marey_status pass_broken(struct document *doc, struct marey_error *e
         MAREY_TRY(next_window(doc, err));
         next = marey__resync_record(doc->at, window_end(doc));
     }
+    const char *further = marey__resync_document(doc->at, next != NULL ? next : window_end(doc));
+    if (further != NULL) {
+        note_broken(doc, MAREY_REASON_PARTIAL);
+        return end_before(doc, further);
+    }
     if (next == NULL)
         next = marey__resync_list_end(doc->at, window_end(doc));
     if (next != NULL) {
@@ -267,7 +306,7 @@ static enum marey_status pass_broken(struct document *doc, struct marey_error *e
         return MAREY_OK;
     }
     note_broken(doc, MAREY_REASON_PARTIAL);
-    note_cut(doc);
+    note_cut(doc, window_end(doc));
     return skip_rest(doc, err);
 }
 
@@ -276,6 +315,9 @@ static enum marey_status pass_broken(struct document *doc, struct marey_error *e
 static enum marey_status mend(struct document *doc, struct marey_error *err)
 {
     const bool is_first = doc->walk.is_first;
+
+    while (!doc->feed.is_end && window_end(doc) - doc->at < HEAD_LOOK_BYTES)
+        MAREY_TRY(next_window(doc, err));
     const char *at = skip_white(doc->at);
     const bool has_comma = !is_first && *at == ',';
 
@@ -286,9 +328,11 @@ static enum marey_status mend(struct document *doc, struct marey_error *err)
     if (at >= window_end(doc)) {
         if (!doc->feed.is_end)
             return next_window(doc, err);
-        note_cut(doc);
+        note_cut(doc, window_end(doc));
         return skip_rest(doc, err);
     }
+    if (!is_first && marey__resync_is_document(at, window_end(doc)))
+        return end_before(doc, at);
     if (*at == ']' || *at == ',' || (*at == '{' && !has_comma && !is_first)) {
         note(doc, MAREY_REASON_PUNCTUATION, at);
         doc->at += *at == ',';
@@ -301,10 +345,10 @@ static enum marey_status mend(struct document *doc, struct marey_error *err)
 static enum marey_status pass_tail(struct document *doc, const char *fail, struct marey_error *err)
 {
     if (doc->feed.is_end && fail >= window_end(doc))
-        note_cut(doc);
+        note_cut(doc, window_end(doc));
     else
         note(doc, MAREY_REASON_BAD_METADATA, doc->at);
-    return skip_rest(doc, err);
+    return skip_to_document(doc, err);
 }
 
 /* A number or an escape that cannot be breaks a record as well. */
@@ -652,6 +696,7 @@ static enum marey_status check_trace(const struct document *doc, struct marey_er
 /* One document, as the source that the builder has just begun. */
 static enum marey_status read_source(struct document *doc, struct marey_error *err)
 {
+    doc->is_over = false;
     doc->has_list = false;
     doc->has_parts = false;
     doc->has_rank = false;
@@ -662,7 +707,7 @@ static enum marey_status read_source(struct document *doc, struct marey_error *e
     if (!doc->has_parts)
         MAREY_TRY(check_trace(doc, err));
     if (doc->feed.is_gzip && doc->feed.is_end && doc->feed.gunzip.is_cut)
-        note_cut(doc);
+        note_cut(doc, window_end(doc));
     finish_source(doc);
     return MAREY_OK;
 }
@@ -696,14 +741,31 @@ static enum marey_status begin_joined(struct document *doc, struct marey_error *
 /* What is broken in a further document does not undo those before it. */
 static enum marey_status read_joined(struct document *doc, struct marey_error *err)
 {
+    const uint64_t begin = byte_of(doc, doc->at);
+
     MAREY_TRY(begin_joined(doc, err));
     const enum marey_status status = read_source(doc, err);
     if (status != MAREY_FORMAT)
         return status;
     note(doc, MAREY_REASON_BAD_METADATA, doc->at);
-    MAREY_TRY(skip_rest(doc, err));
+    if (byte_of(doc, doc->at) == begin)
+        doc->at++;
+    MAREY_TRY(skip_to_document(doc, err));
     finish_source(doc);
     return MAREY_OK;
+}
+
+/* What follows is no document. One may follow that, but who looks for ever in what only looks so
+ * reads the text again and again. */
+#define MOST_FALSE_HEADS 64
+
+static enum marey_status pass_false_head(struct document *doc, struct marey_error *err)
+{
+    note(doc, MAREY_REASON_BAD_METADATA, doc->at);
+    if (++doc->n_false_heads > MOST_FALSE_HEADS)
+        return skip_rest(doc, err);
+    doc->at++;
+    return skip_to_document(doc, err);
 }
 
 static enum marey_status read_all(struct document *doc, struct marey_error *err)
@@ -716,7 +778,7 @@ static enum marey_status read_all(struct document *doc, struct marey_error *err)
         if (has_more)
             MAREY_TRY(read_joined(doc, err));
         else
-            MAREY_TRY(pass_tail(doc, doc->at, err));
+            MAREY_TRY(pass_false_head(doc, err));
     }
     if (doc->feed.is_gzip && doc->feed.gunzip.is_damaged)
         note(doc, MAREY_REASON_BAD_GZIP, doc->at);

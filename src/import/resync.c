@@ -86,6 +86,41 @@ const char *marey__resync_list_end(const char *from, const char *end)
     return NULL;
 }
 
+/* What writers begin the head of a document with. */
+static bool is_head_key(struct marey_str key)
+{
+    static const char *const keys[] = {
+        "schemaVersion",   "traceEvents",         "deviceProperties", "displayTimeUnit",
+        "distributedInfo", "baseTimeNanoseconds", "record_shapes",    "traceName",
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (marey__str_is_c(key, keys[i]))
+            return true;
+    return false;
+}
+
+bool marey__resync_is_document(const char *at, const char *end)
+{
+    if (at >= end || *at != '{')
+        return false;
+    at = skip_white(at + 1, end);
+    if (at == end || *at != '"')
+        return false;
+    const char *close = memchr(at + 1, '"', (size_t)(end - at - 1));
+    return close != NULL && is_head_key((struct marey_str){at + 1, (size_t)(close - at - 1)});
+}
+
+const char *marey__resync_document(const char *from, const char *end)
+{
+    for (const char *at = from; at < end; at++) {
+        at = memchr(at, '{', (size_t)(end - at));
+        if (at == NULL || marey__resync_is_document(at, end))
+            return at;
+    }
+    return NULL;
+}
+
 const char *marey__resync_list(const char *from, const char *end)
 {
     static const char key[] = "\"traceEvents\"";

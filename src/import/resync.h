@@ -8,6 +8,8 @@
 #ifndef MAREY_SRC_IMPORT_RESYNC_H
 #define MAREY_SRC_IMPORT_RESYNC_H
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 /* The brace of the first record in [from, end): an object with a ph of its own behind a closing
@@ -20,5 +22,11 @@ const char *marey__resync_list_end(const char *from, const char *end);
 
 /* Behind the bracket of `"traceEvents": [`. NULL: it is not in [from, end). */
 const char *marey__resync_list(const char *from, const char *end);
+
+/* True if a document begins at `at`: a brace and a member that writers put first. */
+bool marey__resync_is_document(const char *at, const char *end);
+
+/* The first document that begins in the text; NULL if none does. */
+const char *marey__resync_document(const char *from, const char *end);
 
 #endif

@@ -8,6 +8,7 @@
 #define MAREY_SRC_IMPORT_WALK_BODY_H
 
 #include "import/match_body.h"
+#include "import/resync.h"
 
 enum { NAMES_AHEAD = 8 };
 
@@ -162,8 +163,12 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
     struct marey_launch_args launch;
     struct marey_value wide = {.type = MAREY_VALUE_NONE};
     enum marey_kind kind = MAREY_KIND_OTHER;
-    const char *end = scan_record(scan, at, &fields);
 
+    if (!walk->is_first && marey__resync_is_document(at, walk->end)) {
+        walk->broken = "another document where a record is to begin";
+        return stop_at(scan, at);
+    }
+    const char *end = scan_record(scan, at, &fields);
     if (end == NULL)
         return NULL;
     fields.offset = walk->text_offset + (uint64_t)(at - walk->text);

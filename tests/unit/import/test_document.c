@@ -210,13 +210,74 @@ static void words_that_are_no_numbers_pass_in_args(void **state)
     marey_trace_free(trace);
 }
 
-static void a_base_time_out_of_range_is_refused(void **state)
+/* A base time that cannot be, as first and as second document. */
+static void a_base_time_out_of_range_is_no_base_time(void **state)
 {
-    struct marey_error err = {0};
-    const char *json = "{\"traceEvents\":[],\"baseTimeNanoseconds\":9223372036854775807}";
     (void)state;
-    EXPECT_STATUS(read_status(json, strlen(json), &err), MAREY_FORMAT);
-    EXPECT_HOLDS(err.message, "baseTimeNanoseconds");
+    static const char *const values[] = {"9223372036854775807", "\"abc\"", "1.79e19", "-3e18"};
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        char json[256];
+        size_t n = 0;
+        snprintf(json, sizeof json,
+                 "{\"baseTimeNanoseconds\":%s,\"traceEvents\":[" M "]}"
+                 "{\"traceEvents\":[" M "],\"baseTimeNanoseconds\":%s}{\"traceEvents\":[" M "]}",
+                 values[i], values[i]);
+        struct marey_trace *trace = read_text(json);
+        const struct marey_source *source = marey_trace_sources(trace, &n);
+        EXPECT_U64(n, 3);
+        EXPECT_I64(source[0].base_ns, 0);
+        EXPECT_U64(source[0].n_records + source[1].n_records + source[2].n_records, 3);
+        EXPECT_U64(count_of(trace, "bad_metadata"), 2);
+        marey_trace_free(trace);
+    }
+}
+
+#define DOCUMENT "{\"schemaVersion\":1,\n\"traceEvents\":[" M "," M "]}"
+
+/* What a document lacks at its end costs no record of the next one, whatever the windows. */
+static void a_document_behind_a_damaged_one_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        uint64_t n_sources;
+        uint64_t n_records; /* of all sources, broken ones too */
+        const char *reason;
+    } rows[] = {
+        {"{\"traceEvents\":[" M "," M DOCUMENT, 2, 4, "truncated"},
+        {"{\"traceEvents\":[" M "," M "\n" DOCUMENT, 2, 4, "truncated"},
+        {"{\"traceEvents\":[" M "," M ",\n" DOCUMENT, 2, 4, "truncated"},
+        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"na" DOCUMENT, 2, 4, "partial"},
+        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"name\":\"a" DOCUMENT, 2, 4, "partial"},
+        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"args\":{" DOCUMENT, 2, 4, "partial"},
+        {"{\"traceEvents\":[" M "]" DOCUMENT, 2, 3, "bad_metadata"},
+        {"{\"traceEvents\":[" M "]}," DOCUMENT, 2, 3, "bad_metadata"},
+        {"{\"traceEvents\":[" M "]} garbage [{} " DOCUMENT, 2, 3, "bad_metadata"},
+        {"{\"traceEvents\":[" M "]}{\"traceEvents\":7}" DOCUMENT, 3, 3, "bad_metadata"},
+        {"{\"traceEvents\":[" M "," M "\n" DOCUMENT "x" DOCUMENT, 3, 6, "truncated"},
+    };
+    static const size_t windows[] = {0, 1, 64, 100};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (size_t k = 0; k < sizeof windows / sizeof windows[0]; k++) {
+            const struct marey_alloc alloc = marey__alloc_default();
+            const struct marey_reading reading = {.window_bytes = windows[k]};
+            struct marey_trace *trace = NULL;
+            uint64_t n_records = 0;
+            size_t n = 0;
+            EXPECT_STATUS(
+                marey__import_bytes(marey__str(rows[i].json), &alloc, &reading, &trace, NULL),
+                MAREY_OK);
+            const struct marey_source *source = marey_trace_sources(trace, &n);
+            for (size_t j = 0; j < n; j++)
+                n_records += source[j].n_records;
+            EXPECT_U64(n, rows[i].n_sources);
+            EXPECT_U64(n_records, rows[i].n_records);
+            EXPECT_TRUE(count_of(trace, rows[i].reason) > 0);
+            EXPECT_U64(count_of(trace, "joined_documents"), n - 1);
+            marey_trace_free(trace);
+        }
 }
 
 int main(void)
@@ -231,7 +292,8 @@ int main(void)
         cmocka_unit_test(broken_text_is_placed),
         cmocka_unit_test(damage_is_passed_over_and_counted),
         cmocka_unit_test(words_that_are_no_numbers_pass_in_args),
-        cmocka_unit_test(a_base_time_out_of_range_is_refused),
+        cmocka_unit_test(a_base_time_out_of_range_is_no_base_time),
+        cmocka_unit_test(a_document_behind_a_damaged_one_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
