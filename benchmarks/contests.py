@@ -122,7 +122,7 @@ class Book:
 
     def contests(self) -> list[Contest]:
         return [
-            self.import_json(), self.import_layout("minified", self.files.minified),
+            self.import_json(), self.import_shared(), self.import_layout("minified", self.files.minified),
             self.import_layout("newest", self.files.newest), self.import_part(), self.import_gz(),
             self.look(), *(self.import_real(name, path) for name, path in self.files.real.items()),
             self.memory(), self.averages(), self.export(), self.export_part(),
@@ -150,6 +150,21 @@ class Book:
                            self.floor, ("copy", path), "warm"),
             ],
             SUMS,
+        )
+
+    def import_shared(self) -> Contest:
+        path = str(self.files.big)
+        return Contest(
+            f"import of {self.files.big.name}, all cores", "gb_per_s", rate(self.files.big),
+            [
+                Contestant("import.shared.marey", "marey import", self.marey,
+                           ("import", path, "warm"), "warm"),
+                Contestant("import.shared.marey_cold", "marey import", self.marey,
+                           ("import", path, "cold"), "cold"),
+                Contestant("import.shared.simdjson_all", "simdjson on-demand, all args, one core",
+                           self.simdjson, ("all", path), "file in memory"),
+            ],
+            SUMS, pinned=False,
         )
 
     def import_layout(self, name: str, file: Path) -> Contest:
