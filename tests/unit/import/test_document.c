@@ -1,6 +1,8 @@
 /*
  * Tests of src/import/document.c and sniff.c: head and tail, and what is no trace.
  */
+#include <stdio.h>
+
 #include "read_text.h"
 
 static void members_are_kept_in_file_order(void **state)
