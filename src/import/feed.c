@@ -15,8 +15,8 @@ enum {
     TEAM_WINDOW_BYTES = 1 << 16, /* so do those of a thread, with what is found in them */
     STORED_BYTES = 1 << 18,
     AHEAD_FROM_BYTES = 1 << 18, /* smaller files are read before a thread has begun */
-    TEAM_FROM_BYTES = 1 << 21,  /* of text; of a .gz an eighth */
-    TEAM_FROM_WINDOWS = 8,      /* where the size of windows is given */
+    TEAM_FROM_BYTES = 1 << 21,
+    TEAM_FROM_WINDOWS = 8, /* where the size of windows is given */
 };
 
 static char *block_new(const struct marey_alloc *alloc, size_t capacity)
@@ -249,14 +249,15 @@ static bool open_gunzip(struct marey_feed *feed, const struct marey_feed_plan *p
     return true;
 }
 
-/* Threads are worth their start where there is some text; a .gz holds several times its size. */
+/* Threads are worth their start where there is some text. One thread scans a .gz as fast as another
+ * inflates it. */
 static bool is_worth_team(const struct marey_feed *feed, const struct marey_feed_plan *plan)
 {
     const uint64_t least_bytes = plan->window_bytes == 0 ? (uint64_t)TEAM_FROM_BYTES
                                                          : plan->window_bytes * TEAM_FROM_WINDOWS;
 
-    return plan->scanner != NULL && plan->n_threads > 1 &&
-           feed->place->size_bytes >= (feed->is_gzip ? least_bytes / 8 : least_bytes);
+    return plan->scanner != NULL && plan->n_threads > 1 && !feed->is_gzip &&
+           feed->place->size_bytes >= least_bytes;
 }
 
 /* False without memory. */
@@ -264,7 +265,6 @@ static bool find_team(struct marey_feed *feed, const struct marey_feed_plan *pla
 {
     const struct marey_team_plan team = {
         .place = feed->place,
-        .gunzip = feed->is_gzip ? &feed->gunzip : NULL,
         .scanner = plan->scanner,
         .window_bytes = plan->window_bytes == 0 ? TEAM_WINDOW_BYTES : plan->window_bytes,
         .n_threads = plan->n_threads,

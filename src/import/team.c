@@ -44,7 +44,6 @@ struct marey_team {
     uint64_t n_fetched; /* or being fetched */
     uint64_t n_taken;
     uint64_t n_given_back;
-    bool is_inflating;
     bool is_over; /* nothing is left to fetch */
     bool is_stopping;
     struct marey_learnt learnt;
@@ -68,7 +67,7 @@ static bool can_fetch(const struct member *member)
 {
     const struct marey_team *team = member->team;
 
-    return !team->is_over && !team->is_inflating && member->n_unused > 0;
+    return !team->is_over && member->n_unused > 0;
 }
 
 static void fetch(const struct marey_team *team, struct marey_window *window, uint64_t number)
@@ -78,11 +77,8 @@ static void fetch(const struct marey_team *team, struct marey_window *window, ui
 
     window->text = window->block + MAREY_WINDOW_ROOM;
     window->len = 0;
-    window->status =
-        plan->gunzip != NULL
-            ? marey__gunzip_read(plan->gunzip, window->text, room, &window->len, &window->err)
-            : marey__place_read(plan->place, number * room, window->text, room, &window->len,
-                                &window->err);
+    window->status = marey__place_read(plan->place, number * room, window->text, room, &window->len,
+                                       &window->err);
     window->is_last = window->status != MAREY_OK || window->len < room;
     memset(window->text + window->len, 0, PAD_BYTES);
 }
@@ -114,18 +110,15 @@ static void make_window(struct member *member)
     struct marey_window *window = member->unused[--member->n_unused];
 
     team->queue[number % team->queue_len] = window;
-    team->is_inflating = team->plan.gunzip != NULL;
     (void)pthread_mutex_unlock(&team->lock);
     fetch(team, window, number);
 
     (void)pthread_mutex_lock(&team->lock);
-    team->is_inflating = false;
     team->is_over = team->is_over || window->is_last;
     if (member->learnt.version != team->learnt.version) {
         copy_learnt(&member->learnt, &team->learnt);
         member->walk.predicted = 0;
     }
-    (void)pthread_cond_broadcast(&team->changed);
     (void)pthread_mutex_unlock(&team->lock);
     scan(member, window);
 

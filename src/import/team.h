@@ -1,7 +1,7 @@
 /*
  * team.h - threads that fetch the windows of a text and scan them ahead of the reader.
  *
- *     fetch   pread, or inflating, which one thread does at a time
+ *     fetch   pread; text that has to be inflated comes in one piece after the other (ahead.h)
  *     scan    matching records against what the reader has learnt (marey_scanner.scan_ahead)
  *     take    the reader gets windows in the order of the text
  *
@@ -12,7 +12,7 @@
 #ifndef MAREY_SRC_IMPORT_TEAM_H
 #define MAREY_SRC_IMPORT_TEAM_H
 
-#include "import/gunzip.h"
+#include "import/place.h"
 #include "import/walk.h"
 
 /* Bytes before the text of a window that are the reader's: what the window before left. */
@@ -34,15 +34,14 @@ struct marey_window {
 struct marey_team;
 
 struct marey_team_plan {
-    const struct marey_place *place;
-    struct marey_gunzip *gunzip; /* NULL for a plain place */
+    const struct marey_place *place; /* plain */
     const struct marey_scanner *scanner;
     size_t window_bytes;
     size_t n_threads; /* with the reader, 2 or more */
 };
 
 /* Starts the threads. *team is NULL where none can be had: the caller then reads alone.
- * \owns borrows place and gunzip until marey__team_free; they are the team's alone
+ * \owns borrows the place until marey__team_free
  * \fails false without memory
  * \threads all other functions are for the reader */
 bool marey__team_new(const struct marey_alloc *alloc, const struct marey_team_plan *plan,
@@ -53,7 +52,7 @@ void marey__team_free(struct marey_team *team);
 
 /* The next window of the text; none is behind the last.
  * \owns the reader's until marey__team_give_back, in the same order; at most two at a time
- * \fails as place and gunzip do */
+ * \fails as marey__place_read */
 enum marey_status marey__team_take(struct marey_team *team, struct marey_window **window,
                                    struct marey_error *err);
 void marey__team_give_back(struct marey_team *team);
