@@ -15,6 +15,7 @@ enum {
     TEAM_WINDOW_BYTES = 1 << 16, /* so do those of a thread, with what is found in them */
     STORED_BYTES = 1 << 18,
     AHEAD_FROM_BYTES = 1 << 18, /* smaller files are read before a thread has begun */
+    BEFORE_BYTES = 64,          /* zeros before a window of a team */
     TEAM_FROM_BYTES = 1 << 21,
     TEAM_FROM_WINDOWS = 8, /* where the size of windows is given */
 };
@@ -113,6 +114,7 @@ static enum marey_status next_of_team(struct marey_feed *feed, struct marey_erro
 
     MAREY_TRY(marey__team_take(feed->team, &window, err));
     memcpy(window->text - feed->len, feed->text, feed->len);
+    memset(window->text - feed->len - BEFORE_BYTES, 0, BEFORE_BYTES);
     give_back(feed);
     feed->window = window;
     feed->text = window->text - feed->len;
@@ -163,7 +165,8 @@ enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
     feed->offset += dropped;
     feed->batch = NULL;
     if (feed->team != NULL && !feed->is_end)
-        return feed->len <= MAREY_WINDOW_ROOM ? next_of_team(feed, err) : gather(feed, err);
+        return feed->len <= MAREY_WINDOW_ROOM - BEFORE_BYTES ? next_of_team(feed, err)
+                                                             : gather(feed, err);
     if (feed->team != NULL || feed->block == NULL) {
         feed->is_end = true; /* text in memory is one window */
         return MAREY_OK;

@@ -21,6 +21,7 @@ enum {
     PAD_BYTES = 256,     /* zeros behind the text, which the scanner reads */
     BYTES_A_RECORD = 64, /* room for so many records; the reader scans what is behind */
     LEAST_RECORDS = 16,
+    LINE_BYTES = 64,
 };
 
 /* One that works: a thread, or the reader while it waits. */
@@ -32,6 +33,7 @@ struct member {
     struct marey_window window[WINDOWS_EACH];
     struct marey_window *unused[WINDOWS_EACH]; /* the latest is taken first: it is in the cache */
     size_t n_unused;
+    char *blocks; /* of all its windows: large enough to go back to the system at the end */
 };
 
 struct marey_team {
@@ -56,9 +58,17 @@ static size_t records_of(const struct marey_team *team)
     return team->plan.window_bytes / BYTES_A_RECORD + LEAST_RECORDS;
 }
 
+/* Room, text and zeros; what is found in the text lies behind them. */
+static size_t text_bytes(const struct marey_team *team)
+{
+    return (MAREY_WINDOW_ROOM + team->plan.window_bytes + PAD_BYTES + LINE_BYTES - 1) / LINE_BYTES *
+           LINE_BYTES;
+}
+
 static size_t block_bytes(const struct marey_team *team)
 {
-    return MAREY_WINDOW_ROOM + team->plan.window_bytes + PAD_BYTES;
+    return text_bytes(team) +
+           records_of(team) * (sizeof(struct marey_match) + sizeof(struct marey_launch_args));
 }
 
 /* ---- work ------------------------------------------------------------------------------- */
@@ -75,7 +85,6 @@ static void fetch(const struct marey_team *team, struct marey_window *window, ui
     const struct marey_team_plan *plan = &team->plan;
     const size_t room = plan->window_bytes;
 
-    window->text = window->block + MAREY_WINDOW_ROOM;
     window->len = 0;
     window->status = marey__place_read(plan->place, number * room, window->text, room, &window->len,
                                        &window->err);
@@ -196,28 +205,16 @@ void marey__team_teach(struct marey_team *team, const struct marey_learnt *learn
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static bool window_init(const struct marey_team *team, struct marey_window *window)
+/* room | text | zeros | matches | launch args */
+static void window_init(const struct marey_team *team, struct marey_window *window, char *block)
 {
-    const size_t capacity = records_of(team);
     struct marey_batch *batch = &window->batch;
+    void *found = block + text_bytes(team);
 
-    batch->capacity = capacity;
-    window->block = marey__alloc(&team->alloc, block_bytes(team), 1);
-    batch->match = marey__alloc(&team->alloc, capacity, sizeof *batch->match);
-    batch->launch = marey__alloc(&team->alloc, capacity, sizeof *batch->launch);
-    if (window->block == NULL || batch->match == NULL || batch->launch == NULL)
-        return false;
-    memset(window->block, 0, MAREY_WINDOW_ROOM);
-    return true;
-}
-
-static void window_release(const struct marey_team *team, struct marey_window *window)
-{
-    const size_t capacity = records_of(team);
-
-    marey__dealloc(&team->alloc, window->batch.launch, capacity, sizeof *window->batch.launch);
-    marey__dealloc(&team->alloc, window->batch.match, capacity, sizeof *window->batch.match);
-    marey__dealloc(&team->alloc, window->block, block_bytes(team), 1);
+    window->text = block + MAREY_WINDOW_ROOM;
+    batch->capacity = records_of(team);
+    batch->match = found;
+    batch->launch = (void *)(batch->match + batch->capacity);
 }
 
 static bool member_init(struct marey_team *team, size_t member_idx)
@@ -225,9 +222,11 @@ static bool member_init(struct marey_team *team, size_t member_idx)
     struct member *member = &team->member[member_idx];
 
     member->team = team;
+    member->blocks = marey__alloc(&team->alloc, WINDOWS_EACH, block_bytes(team));
+    if (member->blocks == NULL)
+        return false;
     for (size_t i = 0; i < WINDOWS_EACH; i++) {
-        if (!window_init(team, &member->window[i]))
-            return false;
+        window_init(team, &member->window[i], member->blocks + i * block_bytes(team));
         member->window[i].owner_idx = member_idx;
         member->unused[member->n_unused++] = &member->window[i];
     }
@@ -261,8 +260,7 @@ static void release(struct marey_team *team)
     const struct marey_alloc alloc = team->alloc;
 
     for (size_t i = 0; i < team->plan.n_threads && team->member != NULL; i++)
-        for (size_t j = 0; j < WINDOWS_EACH; j++)
-            window_release(team, &team->member[i].window[j]);
+        marey__dealloc(&alloc, team->member[i].blocks, WINDOWS_EACH, block_bytes(team));
     marey__dealloc(&alloc, team->member, team->plan.n_threads, sizeof *team->member);
     marey__dealloc(&alloc, team->queue, team->queue_len, sizeof(struct marey_window *));
     marey__dealloc(&alloc, team, 1, sizeof *team);

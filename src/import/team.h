@@ -24,7 +24,6 @@ struct marey_window {
     bool is_last;
     struct marey_batch batch;
     /* ---- the team's own */
-    char *block;
     size_t owner_idx;
     bool is_ready;
     enum marey_status status; /* of the fetch */
