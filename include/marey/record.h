@@ -126,6 +126,19 @@ marey_session_start(const struct marey_session_options *options, struct marey_se
 MAREY_API enum marey_status marey_session_stop(struct marey_session *session,
                                                struct marey_error *err);
 
+/* Notes this moment, the last one noted counts; a session begins with its start noted.
+ * \fails MAREY_INVALID: the session does not run, or is the parent process's
+ * \threads any */
+MAREY_API MAREY_MUST_CHECK enum marey_status marey_session_mark(struct marey_session *session,
+                                                                struct marey_error *err);
+
+/* Moves the end of a stopped session to the moment that was noted, or back to its stop: for who
+ * finds afterwards that its last part is not wanted. Traces and stats made from then on have what
+ * was recorded before that end.
+ * \fails MAREY_INVALID: the session runs */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_session_end_at_mark(struct marey_session *session, bool at_mark, struct marey_error *err);
+
 /* Stops if need be, and gives the records back when no trace needs them. NULL is allowed. */
 MAREY_API void marey_session_free(struct marey_session *session);
 

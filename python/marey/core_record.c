@@ -384,8 +384,40 @@ static PyObject *session_stats(PyObject *self, PyObject *unused)
     return core_record_tuple(&stats_record, &stats, NULL, NULL);
 }
 
+static PyObject *session_mark(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct marey_error err = {0};
+    struct marey_session *session = session_enter(self);
+
+    if (session == NULL)
+        return NULL;
+    const enum marey_status status = marey_session_mark(session, &err);
+    session_leave(self);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *session_end_at_mark(PyObject *self, PyObject *arg)
+{
+    struct marey_error err = {0};
+    const int at_mark = PyObject_IsTrue(arg);
+    struct marey_session *session = at_mark < 0 ? NULL : session_enter(self);
+
+    if (session == NULL)
+        return NULL;
+    const enum marey_status status = marey_session_end_at_mark(session, at_mark != 0, &err);
+    session_leave(self);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef session_methods[] = {
     {"stop", session_stop, METH_NOARGS, "Stop recording."},
+    {"mark", session_mark, METH_NOARGS, "Note this moment."},
+    {"end_at_mark", session_end_at_mark, METH_O, "Move the end to the mark, or back to the stop."},
     {"free", session_free, METH_NOARGS, "Stop, and give the records back."},
     {"add_meta", session_add_meta, METH_VARARGS, "Add a member to the trace's head."},
     {"trace", session_trace, METH_VARARGS, "A trace of what was recorded."},

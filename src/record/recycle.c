@@ -11,7 +11,7 @@ static bool is_needed(uint64_t since_ticks, uint64_t until_ticks)
 {
     for (const struct marey_session *s = marey__recorder.sessions; s != NULL; s = s->next) {
         const uint64_t start = s->start.ticks - s->epoch_ticks;
-        const uint64_t stop = s->is_running ? UINT64_MAX : s->stop.ticks - s->epoch_ticks;
+        const uint64_t stop = s->is_running ? UINT64_MAX : s->stopped.ticks - s->epoch_ticks;
         if (since_ticks <= stop && until_ticks >= start)
             return true;
     }
@@ -90,7 +90,7 @@ static void free_log(struct marey_log **link)
 
 void marey__recorder_recycle(struct marey_session *gone)
 {
-    const uint64_t stop_ticks = gone->stop.ticks - gone->epoch_ticks;
+    const uint64_t stop_ticks = gone->stopped.ticks - gone->epoch_ticks;
     struct marey_position_walk walk = {.session = gone};
     struct marey_log **link = &marey__recorder.logs;
 

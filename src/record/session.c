@@ -114,6 +114,7 @@ static enum marey_status begin_locked(struct marey_session *session,
     session->range_cost_ns = marey__recorder_measure(marey__recorder_wants());
     session->n_guarded_before = atomic_load_explicit(&recorder->n_guarded, memory_order_relaxed);
     session->start = marey__clock_pair(recorder->is_tsc);
+    session->mark = session->start;
     marey__session_note_positions(session);
     return MAREY_OK;
 }
@@ -175,7 +176,8 @@ static enum marey_status stop_locked(struct marey_session *session, struct marey
             "cannot stop a session of the parent process, start one in this process");
     if (!session->is_running)
         return MAREY_OK;
-    session->stop = marey__clock_pair(session->is_tsc);
+    session->stopped = marey__clock_pair(session->is_tsc);
+    session->stop = session->stopped;
     session->is_running = false;
     marey__session_note_losses(session);
     session->clock_error_ns = error_of_clock(session);
@@ -190,6 +192,29 @@ enum marey_status marey_session_stop(struct marey_session *session, struct marey
     const enum marey_status status = stop_locked(session, err);
     marey__recorder_unlock();
     return status;
+}
+
+enum marey_status marey_session_mark(struct marey_session *session, struct marey_error *err)
+{
+    if (session->generation != marey__recorder.generation || !session->is_running)
+        return marey__fail(err, MAREY_INVALID,
+                           "cannot mark a session that does not run in this process");
+    const struct marey_clock_pair now = marey__clock_pair(session->is_tsc);
+    marey__recorder_lock();
+    session->mark = now;
+    marey__recorder_unlock();
+    return MAREY_OK;
+}
+
+enum marey_status marey_session_end_at_mark(struct marey_session *session, bool at_mark,
+                                            struct marey_error *err)
+{
+    if (session->is_running)
+        return marey__fail(err, MAREY_INVALID, "the session runs, stop it before its end is moved");
+    marey__recorder_lock();
+    session->stop = at_mark ? session->mark : session->stopped;
+    marey__recorder_unlock();
+    return MAREY_OK;
 }
 
 static void free_session(struct marey_session *session)

@@ -36,7 +36,9 @@ struct marey_session {
     bool is_tsc;
     uint64_t epoch_ticks;
     struct marey_clock_pair start;
-    struct marey_clock_pair stop;
+    struct marey_clock_pair stop; /* its end, which may be the mark */
+    struct marey_clock_pair mark; /* without one: the start */
+    struct marey_clock_pair stopped;
     int64_t clock_error_ns; /* set at the stop */
     int64_t range_cost_ns;  /* measured at the start; MAREY_UNKNOWN */
     uint64_t n_guarded_before;

@@ -69,6 +69,40 @@ static void session_sees_its_own_time(void **state)
     marey_session_free(NULL);
 }
 
+/* What is moved out of the session may be moved back, though others have gone since. */
+static void a_session_may_end_at_its_mark(void **state)
+{
+    (void)state;
+    struct marey_error err = {0};
+    struct marey_session *session = start(NULL);
+    record(2);
+    EXPECT_OK(marey_session_mark(session, &err), &err);
+    record(20000);
+    EXPECT_STATUS(marey_session_end_at_mark(session, true, &err), MAREY_INVALID);
+    struct marey_session *other = start(NULL);
+    stop(session);
+    stop(other);
+    const int64_t stop_ns = stats_of(session).stop_ns;
+    EXPECT_STATUS(marey_session_mark(session, &err), MAREY_INVALID);
+
+    EXPECT_OK(marey_session_end_at_mark(session, true, &err), &err);
+    EXPECT_U64(stats_of(session).n_records, 4);
+    EXPECT_TRUE(stats_of(session).stop_ns < stop_ns);
+    marey_session_free(other);
+    EXPECT_OK(marey_session_end_at_mark(session, false, &err), &err);
+    EXPECT_U64(stats_of(session).n_records, 40004);
+    EXPECT_I64(stats_of(session).stop_ns, stop_ns);
+    EXPECT_OK(marey_session_end_at_mark(session, true, &err), &err);
+    marey_session_free(session);
+
+    session = start(NULL); /* which is marked at its start */
+    record(3);
+    stop(session);
+    EXPECT_OK(marey_session_end_at_mark(session, true, &err), &err);
+    EXPECT_U64(stats_of(session).n_records, 0);
+    marey_session_free(session);
+}
+
 static void sessions_nest_and_overlap(void **state)
 {
     (void)state;
@@ -496,6 +530,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(session_sees_its_own_time),
+        cmocka_unit_test(a_session_may_end_at_its_mark),
         cmocka_unit_test(sessions_nest_and_overlap),
         cmocka_unit_test(session_tells_what_a_range_costs),
         cmocka_unit_test(session_counts_what_finds_no_room),
