@@ -39,23 +39,23 @@ static void read_call_stack(struct marey_json *json, struct found *found)
 static void read_host_arg(struct marey_json *json, struct marey_str key,
                           struct marey_torch_row *row, struct found *found)
 {
-    if (marey__str_is_c(key, "External id") || marey__str_is_c(key, "external id"))
+    if (marey__json_spells(key, "External id") || marey__json_spells(key, "external id"))
         row->external_id = read_int(json, 0);
-    else if (marey__str_is_c(key, "Sequence number"))
+    else if (marey__json_spells(key, "Sequence number"))
         row->sequence = read_int(json, -1);
-    else if (marey__str_is_c(key, "Fwd thread id"))
+    else if (marey__json_spells(key, "Fwd thread id"))
         row->forward_thread = read_int(json, MAREY_UNKNOWN);
-    else if (marey__str_is_c(key, "Input Dims"))
+    else if (marey__json_spells(key, "Input Dims"))
         found->dims = marey__json_raw(json);
-    else if (marey__str_is_c(key, "Concrete Inputs"))
+    else if (marey__json_spells(key, "Concrete Inputs"))
         found->concrete = marey__json_raw(json);
-    else if (marey__str_is_c(key, "Call stack"))
+    else if (marey__json_spells(key, "Call stack"))
         read_call_stack(json, found);
-    else if (marey__str_is_c(key, "Python id"))
+    else if (marey__json_spells(key, "Python id"))
         row->python_id = read_int(json, -1);
-    else if (marey__str_is_c(key, "finished"))
+    else if (marey__json_spells(key, "finished"))
         found->is_open = marey__str_is_c(marey__json_raw(json), "false");
-    else if (marey__str_is_c(key, "hidden"))
+    else if (marey__json_spells(key, "hidden"))
         row->is_hidden = read_hidden(json) || row->is_hidden;
     else
         marey__json_skip(json);
@@ -95,22 +95,17 @@ static bool read_host(struct marey_torch_build *build, struct marey_torch_row *r
     return row->stack_idx != MAREY_NONE && row->shapes_id != MAREY_NONE;
 }
 
-/* "External id" is the first arg where there is one; synchronisation records need their
- * correlation as well, which no column holds. */
+/* Synchronisation records need their correlation as well, which no column holds. */
 static void read_device(struct marey_torch_row *row, struct marey_json *json)
 {
     const bool is_sync = row->kind == MAREY_KIND_SYNC || row->kind == MAREY_KIND_DEVICE_EVENT ||
                          row->source == MAREY_TORCH_QUARANTINED;
-    bool has_external = false;
-    bool has_correlation = !is_sync;
     struct marey_str key;
-    while (!(has_external && has_correlation) && marey__json_key(json, &key)) {
-        if (marey__str_is_c(key, "External id") || marey__str_is_c(key, "external id")) {
+    while (marey__json_key(json, &key)) {
+        if (marey__json_spells(key, "External id") || marey__json_spells(key, "external id")) {
             row->external_id = read_int(json, 0);
-            has_external = true;
-        } else if (is_sync && marey__str_is_c(key, "correlation")) {
+        } else if (is_sync && marey__json_spells(key, "correlation")) {
             row->correlation = read_int(json, 0);
-            has_correlation = true;
         } else {
             marey__json_skip(json);
         }

@@ -112,9 +112,9 @@ static enum marey_status read_allocation(void *user, size_t i, struct marey_str 
     if (!marey__json_enter(&json, '{'))
         return MAREY_OK;
     while (marey__json_key(&json, &key)) {
-        if (marey__str_is_c(key, "Bytes"))
+        if (marey__json_spells(key, "Bytes"))
             (void)marey__json_i64(&json, &made->bytes);
-        else if (marey__str_is_c(key, "Device Type"))
+        else if (marey__json_spells(key, "Device Type"))
             (void)marey__json_i64(&json, &made->device_type);
         else
             marey__json_skip(&json);

@@ -146,12 +146,12 @@ static enum marey_status read_python(void *user, size_t i, struct marey_str args
     struct marey_json json = marey__json(args);
     struct marey_str key;
     struct marey_str raw = {0};
-    bool is_found = !marey__json_enter(&json, '{');
-    while (!is_found && marey__json_key(&json, &key)) {
-        if (!marey__str_is_c(key, "Call stack"))
+    const bool is_object = marey__json_enter(&json, '{');
+    while (is_object && marey__json_key(&json, &key)) {
+        if (!marey__json_spells(key, "Call stack"))
             marey__json_skip(&json);
-        else
-            is_found = marey__json_string(&json, &raw);
+        else if (!marey__json_string(&json, &raw))
+            raw = (struct marey_str){NULL, 0};
     }
     build->has_stacks = build->has_stacks || raw.len > 0;
     marey__json_unescape(raw, text);

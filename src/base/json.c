@@ -195,6 +195,9 @@ bool marey__json_double(struct marey_json *json, double *value)
     return true;
 }
 
+static const char plain_escapes[] = "\"\\/bfnrt";
+static const char meant_by_escapes[] = "\"\\/\b\f\n\r\t";
+
 static bool hex4(const char *ptr, const char *end, uint32_t *value)
 {
     if (end - ptr < 4)
@@ -215,6 +218,38 @@ static bool hex4(const char *ptr, const char *end, uint32_t *value)
     }
     *value = sum;
     return true;
+}
+
+/* The character at raw.ptr[*at], which is passed; -1 if it is no ASCII. */
+static int next_ascii(struct marey_str raw, size_t *at)
+{
+    const char *from = raw.ptr + *at;
+    uint32_t code = 0;
+
+    if (*from != '\\' || *at + 1 == raw.len) {
+        *at += 1;
+        return (unsigned char)*from < 0x80 ? *from : -1;
+    }
+    *at += 2;
+    const char *known = from[1] == '\0' ? NULL : strchr(plain_escapes, from[1]);
+    if (known != NULL)
+        return meant_by_escapes[known - plain_escapes];
+    if (from[1] != 'u' || !hex4(from + 2, raw.ptr + raw.len, &code) || code >= 0x80)
+        return -1;
+    *at += 4;
+    return (int)code;
+}
+
+bool marey__json_spells(struct marey_str raw, const char *text)
+{
+    size_t at = 0;
+
+    if (raw.len <= strlen(text)) /* an escape is longer than what it means */
+        return marey__str_is_c(raw, text);
+    for (; *text != '\0'; text++)
+        if (at == raw.len || next_ascii(raw, &at) != *text)
+            return false;
+    return at == raw.len;
 }
 
 static void add_code_point(struct marey_textbuf *out, uint32_t code)
@@ -262,8 +297,6 @@ static const char *unescape_code(const char *at, const char *end, struct marey_t
 
 void marey__json_unescape(struct marey_str raw, struct marey_textbuf *out)
 {
-    static const char plain[] = "\"\\/bfnrt";
-    static const char meant[] = "\"\\/\b\f\n\r\t";
     const char *at = raw.ptr;
     const char *end = raw.ptr == NULL ? NULL : raw.ptr + raw.len;
     while (at < end) {
@@ -275,9 +308,9 @@ void marey__json_unescape(struct marey_str raw, struct marey_textbuf *out)
         marey__text_add(out, at, (size_t)(slash - at));
         at = slash + 2;
         const char c = slash[1];
-        const char *known = c == '\0' ? NULL : strchr(plain, c);
+        const char *known = c == '\0' ? NULL : strchr(plain_escapes, c);
         if (known != NULL)
-            marey__text_add_byte(out, meant[known - plain]);
+            marey__text_add_byte(out, meant_by_escapes[known - plain_escapes]);
         else if (c == 'u')
             at = unescape_code(at, end, out);
         else

@@ -53,6 +53,9 @@ bool marey__json_string(struct marey_json *json, struct marey_str *raw);
 bool marey__json_i64(struct marey_json *json, int64_t *value); /* integers only */
 bool marey__json_double(struct marey_json *json, double *value);
 
+/* True if a raw string, its escapes resolved, is `text`, which is ASCII: "\\u0070h" is "ph". */
+bool marey__json_spells(struct marey_str raw, const char *text);
+
 /* Resolves escapes of a raw string into `out`; a lone surrogate becomes U+FFFD and
  * an unknown escape is kept as it stands. */
 void marey__json_unescape(struct marey_str raw, struct marey_textbuf *out);

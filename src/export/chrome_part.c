@@ -338,7 +338,7 @@ static void add_renamed(struct marey_chrome *chrome, uint32_t source_idx, struct
     struct marey_str name = {NULL, 0};
     (void)marey__json_enter(&json, '{');
     while (marey__json_key(&json, &key)) {
-        if (marey__str_is_c(key, "name"))
+        if (marey__json_spells(key, "name"))
             (void)marey__json_string(&json, &name);
         else
             marey__json_skip(&json);

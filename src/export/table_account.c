@@ -111,7 +111,7 @@ static int64_t whole_ns(const struct marey_trace *trace)
     if (!marey__json_enter(&json, '{'))
         return MAREY_UNKNOWN;
     while (marey__json_key(&json, &key)) {
-        if (!marey__str_is_c(key, "whole_ns"))
+        if (!marey__json_spells(key, "whole_ns"))
             marey__json_skip(&json);
         else if (!marey__json_i64(&json, &value))
             return MAREY_UNKNOWN;

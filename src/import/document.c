@@ -128,12 +128,12 @@ static void take_distributed(struct document *doc, struct marey_str text)
     if (!marey__json_enter(&json, '{'))
         return;
     while (marey__json_key(&json, &key)) {
-        if (marey__str_is_c(key, "rank")) {
+        if (marey__json_spells(key, "rank")) {
             if (marey__json_i64(&json, &number)) {
                 source->rank = number;
                 doc->has_rank = true;
             }
-        } else if (marey__str_is_c(key, "world_size")) {
+        } else if (marey__json_spells(key, "world_size")) {
             if (marey__json_i64(&json, &number))
                 source->world_size = number;
         } else {
@@ -155,9 +155,9 @@ static void take_recording(struct document *doc, struct marey_str text)
     if (!marey__json_enter(&json, '{'))
         return;
     while (marey__json_key(&json, &key)) {
-        const bool is_lost = marey__str_is_c(key, "lost");
-        const bool is_open = marey__str_is_c(key, "open");
-        if (!is_lost && !is_open && !marey__str_is_c(key, "clock_error_ns"))
+        const bool is_lost = marey__json_spells(key, "lost");
+        const bool is_open = marey__json_spells(key, "open");
+        if (!is_lost && !is_open && !marey__json_spells(key, "clock_error_ns"))
             marey__json_skip(&json);
         else if (!marey__json_i64(&json, &number) || number < 0)
             return;
@@ -569,7 +569,7 @@ static bool scan_member(struct document *doc, struct member *member, const char 
         return false;
     at = skip_white(at + 1);
     *fail = at;
-    if (*at == '[' && marey__str_is_c(key.text, "traceEvents")) {
+    if (*at == '[' && marey__json_spells(key.text, "traceEvents")) {
         member->list = at + 1;
         return true;
     }

@@ -469,6 +469,26 @@ static void note_damage(struct marey_kineto *kineto, const struct incoming *in, 
         note(kineto, in, MAREY_REASON_BAD_ESCAPE);
 }
 
+/* The text that a short string means, until the scratch is used again. */
+static struct marey_str spelt(struct marey_kineto *kineto, const struct marey_value *value)
+{
+    struct marey_textbuf *scratch = &kineto->scratch;
+
+    if (!value->has_escape)
+        return value->text;
+    marey__text_reset(scratch);
+    marey__json_unescape(value->text, scratch);
+    kineto->names.failed |= marey__text_failed(scratch);
+    return (struct marey_str){scratch->ptr, scratch->len};
+}
+
+static char phase_of(struct marey_kineto *kineto, const struct marey_value *ph)
+{
+    const struct marey_str text = spelt(kineto, ph);
+
+    return ph->type == MAREY_VALUE_STRING && text.len == 1 ? text.ptr[0] : '\0';
+}
+
 static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
 {
     const struct marey_value *value = in->fields->value;
@@ -481,7 +501,8 @@ static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
     to->process_id =
         marey_part_process(&kineto->part, text_id(kineto, &value[MAREY_FIELD_PID], &damage));
     to->thread_id = text_id(kineto, &value[MAREY_FIELD_TID], &damage);
-    to->scope = value[MAREY_FIELD_S].text.len > 0 ? (uint8_t)value[MAREY_FIELD_S].text.ptr[0] : 0;
+    const struct marey_str scope = spelt(kineto, &value[MAREY_FIELD_S]);
+    to->scope = scope.len > 0 ? (uint8_t)scope.ptr[0] : 0;
     to->track_idx = MAREY_NONE;
     in->ts = marey__kineto_time(&value[MAREY_FIELD_TS], &in->ts_ns);
     if ((value[MAREY_FIELD_TS].type == MAREY_VALUE_STRING && in->ts == MAREY_TIME_OK) ||
@@ -541,7 +562,7 @@ const char *marey__kineto_add(struct marey_kineto *kineto, const struct marey_fi
     struct incoming in = {.fields = fields, .launch = launch, .to = &kineto->last};
 
     kineto->last = (struct marey_resolved){
-        .phase = ph->type == MAREY_VALUE_STRING && ph->text.len == 1 ? ph->text.ptr[0] : '\0',
+        .phase = phase_of(kineto, ph),
         .name_id = MAREY_NONE,
         .process_id = MAREY_NONE,
         .thread_id = MAREY_NONE,

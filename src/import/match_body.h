@@ -122,6 +122,15 @@ static inline const char *match_launch_args(struct scan *scan, const char *at,
     return wide.type == MAREY_VALUE_NONE ? end : NULL;
 }
 
+/* The rest of args where nothing stands that is wanted. */
+static inline const char *match_args_rest(struct scan *scan, const char *at)
+{
+    bool may_repeat = false;
+    const char *end = scan_args_rest(scan, at, &may_repeat);
+
+    return may_repeat ? NULL : end;
+}
+
 /* The end of the record if the template fits it, else NULL. Its args go to *launch if the
  * template reads them. */
 static inline const char *match_template(struct scan *scan, const struct marey_template *template,
@@ -156,7 +165,7 @@ static inline const char *match_template(struct scan *scan, const struct marey_t
             break;
         case MAREY_PART_ARGS_REST:
             /* No glue stands before it that would show a number which goes on. */
-            at = ends_scalar(*at) ? scan_to_close(scan, at, true, 1) : NULL;
+            at = ends_scalar(*at) ? match_args_rest(scan, at) : NULL;
             break;
         case MAREY_PART_LAUNCH_ARGS:
             at = match_launch_args(scan, at, launch);

@@ -31,16 +31,18 @@ void marey__part_reset(struct marey_file_part *part)
 static struct marey_str find(struct marey_str object, const char *key)
 {
     struct marey_json json = marey__json(object);
+    struct marey_str value = {NULL, 0};
     struct marey_str found;
 
     if (!marey__json_enter(&json, '{'))
-        return (struct marey_str){NULL, 0};
+        return value;
     while (marey__json_key(&json, &found)) {
-        if (marey__str_is_c(found, key))
-            return marey__json_raw(&json);
-        marey__json_skip(&json);
+        if (marey__json_spells(found, key))
+            value = marey__json_raw(&json);
+        else
+            marey__json_skip(&json);
     }
-    return (struct marey_str){NULL, 0};
+    return value;
 }
 
 static int64_t find_integer(struct marey_str object, const char *key)

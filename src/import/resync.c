@@ -32,7 +32,7 @@ static bool has_phase(const char *at, const char *end)
     if (!marey__json_enter(&json, '{'))
         return false;
     while (marey__json_key(&json, &key)) {
-        if (marey__str_is_c(key, "ph"))
+        if (marey__json_spells(key, "ph"))
             return marey__json_peek(&json) == '"';
         marey__json_skip(&json);
     }

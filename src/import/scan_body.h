@@ -72,22 +72,38 @@ static inline uint64_t escaped_bits(uint64_t slashes, uint64_t *carry)
  *
  * The inside is not read, but letters that JSON has in strings only may not stand outside
  * of them: a quote too many would else turn strings inside out and swallow the records up
- * to the next such quote. */
-static const char *scan_to_close(struct scan *scan, const char *at, bool is_object, int64_t depth)
+ * to the next such quote.
+ *
+ * *may_repeat, where it is wanted: a quote follows a letter that ends one of the keys in
+ * launch_key_of, or there is an escape. */
+static inline __attribute__((always_inline)) const char *
+scan_blocks(struct scan *scan, const char *at, bool is_object, int64_t depth, bool *may_repeat)
 {
     uint64_t in_string = 0; /* all ones while a string goes on */
     uint64_t carry = 0;
+    uint64_t letter = 0; /* the block before ended in one */
+    uint64_t found = 0;
 
     for (; at < scan->end; at += 64) {
         const struct block64 block = block64_load(at);
         uint64_t quotes = block64_is(block, '"');
-        if (carry != 0 || block64_has(block, '\\'))
-            quotes &= ~escaped_bits(block64_is(block, '\\'), &carry);
+        uint64_t ends = 0;
+        if (carry != 0 || block64_has(block, '\\')) {
+            ends = block64_is(block, '\\');
+            quotes &= ~escaped_bits(ends, &carry);
+        }
+        if (may_repeat != NULL) {
+            const uint64_t letters = block64_ends_key(block);
+            ends |= (letters << 1 | letter) & quotes;
+            letter = letters >> 63;
+        }
         const uint64_t outside = ~(prefix_xor(quotes) ^ in_string);
         in_string = (outside >> 63) - 1;
         const uint64_t special = block64_special(block) & outside;
-        if (is_object && special == 0)
+        if (is_object && special == 0) {
+            found |= ends;
             continue;
+        }
 
         const uint64_t braces_open = block64_is(block, '{') & outside;
         const uint64_t braces_close = block64_is(block, '}') & outside;
@@ -101,14 +117,28 @@ static const char *scan_to_close(struct scan *scan, const char *at, bool is_obje
                 continue;
             if ((wrong & below) != 0)
                 break;
+            if (may_repeat != NULL)
+                *may_repeat = (found | (ends & below)) != 0;
             at += __builtin_ctzll(closes);
             return at < scan->end ? at + 1 : stop_at(scan, at);
         }
+        found |= ends;
         if (wrong != 0)
             return stop_at(scan, at + __builtin_ctzll(wrong));
         depth += __builtin_popcountll(opens) - __builtin_popcountll(all_closes);
     }
     return stop_at(scan, scan->end);
+}
+
+static const char *scan_to_close(struct scan *scan, const char *at, bool is_object, int64_t depth)
+{
+    return scan_blocks(scan, at, is_object, depth, NULL);
+}
+
+/* From behind a value of args to their end; whether a key that was wanted may stand there again. */
+static const char *scan_args_rest(struct scan *scan, const char *at, bool *may_repeat)
+{
+    return scan_blocks(scan, at, true, 1, may_repeat);
 }
 
 static const char *scan_container(struct scan *scan, const char *at)
@@ -232,34 +262,47 @@ static int field_of_key(const char *key, size_t len)
 #undef IS
 }
 
-/* A key with escapes ("n\u0061me") means what it spells. ASCII letters are all that our
- * keys have; any other escape makes it a key we do not know. */
-static int field_of_escaped_key(const char *key, size_t len)
+/* Our longest key is shorter. */
+enum { MOST_KEY_BYTES = 16 };
+
+/* A key with escapes ("n\u0061me") means what it spells. ASCII is all that our keys have: what has
+ * anything else, or is longer, becomes empty, a key that we do not know. */
+static struct marey_str spell_key(struct marey_str key, char plain[MOST_KEY_BYTES])
 {
-    char plain[8];
+    const struct marey_str unknown = {plain, 0};
     size_t n = 0;
 
-    for (size_t i = 0; i < len && n < sizeof plain; n++) {
-        if (key[i] != '\\') {
-            plain[n] = key[i++];
+    for (size_t i = 0; i < key.len; n++) {
+        if (n == MOST_KEY_BYTES)
+            return unknown;
+        if (key.ptr[i] != '\\') {
+            plain[n] = key.ptr[i++];
             continue;
         }
         unsigned code = 0;
-        if (len - i < 6 || key[i + 1] != 'u')
-            return -1;
+        if (key.len - i < 6 || key.ptr[i + 1] != 'u')
+            return unknown;
         for (size_t digit = i + 2; digit < i + 6; digit++) {
-            const char c = key[digit];
+            const char c = key.ptr[digit];
             const char lower = (char)(c | 0x20);
             if (!is_digit(c) && (lower < 'a' || lower > 'f'))
-                return -1;
+                return unknown;
             code = code * 16 + (unsigned)(is_digit(c) ? c - '0' : lower - 'a' + 10);
         }
         if (code > 0x7f)
-            return -1;
+            return unknown;
         plain[n] = (char)code;
         i += 6;
     }
-    return n < sizeof plain ? field_of_key(plain, n) : -1;
+    return (struct marey_str){plain, n};
+}
+
+static int field_of_escaped_key(struct marey_str key)
+{
+    char plain[MOST_KEY_BYTES];
+    const struct marey_str spelt = spell_key(key, plain);
+
+    return field_of_key(spelt.ptr, spelt.len);
 }
 
 /* A key and its colon; *at stands before the value afterwards. */
@@ -296,8 +339,7 @@ static const char *scan_record(struct scan *scan, const char *at, struct marey_f
         at = scan_key(scan, at, &key, &has_escape);
         if (at == NULL)
             return NULL;
-        const int field =
-            has_escape ? field_of_escaped_key(key.ptr, key.len) : field_of_key(key.ptr, key.len);
+        const int field = has_escape ? field_of_escaped_key(key) : field_of_key(key.ptr, key.len);
         struct marey_value unknown;
         struct marey_value *value = field < 0 ? &unknown : &fields->value[field];
         if (has_escape || (field >= 0 && value->type != MAREY_VALUE_NONE))
@@ -338,7 +380,8 @@ static bool read_integer(struct marey_str text, int64_t *number)
 
 enum launch_key { KEY_OTHER, KEY_DEVICE, KEY_CONTEXT, KEY_STREAM, KEY_CORRELATION };
 
-/* Copies between devices name the device they ran on "inDevice" and "inContext". */
+/* A key here ends in a letter of block64_ends_key. Copies between devices name the device they ran
+ * on "inDevice" and "inContext". */
 static inline enum launch_key launch_key_of(struct marey_str key)
 {
     switch (key.len) {
@@ -408,6 +451,48 @@ static bool has_all(const struct marey_launch_args *launch)
            launch->context != MAREY_UNKNOWN && launch->stream != MAREY_UNKNOWN;
 }
 
+/* A key and its value, of the args of a launch or a device operation. */
+static inline const char *scan_launch_member(struct scan *scan, const char *at,
+                                             struct marey_launch_args *launch,
+                                             struct marey_value *wide)
+{
+    struct marey_str key;
+    struct marey_value value;
+    char plain[MOST_KEY_BYTES];
+    bool has_escape = false;
+
+    at = scan_key(scan, at, &key, &has_escape);
+    if (at == NULL)
+        return NULL;
+    const enum launch_key which = launch_key_of(has_escape ? spell_key(key, plain) : key);
+    if (which == KEY_OTHER)
+        return pass_value(scan, at);
+    at = scan_value(scan, at, &value);
+    if (at != NULL)
+        take_launch_arg(which, &value, launch, wide);
+    return at;
+}
+
+/* The rest of args that have told all, from behind a value: in blocks, unless one of their keys may
+ * stand there again, since the last one counts. Where such a rest is no JSON, what stands before
+ * that counts. */
+static const char *scan_launch_rest(struct scan *scan, const char *at,
+                                    struct marey_launch_args *launch, struct marey_value *wide)
+{
+    bool may_repeat = false;
+    const char *end = scan_args_rest(scan, at, &may_repeat);
+
+    if (end == NULL || !may_repeat)
+        return end;
+    struct scan rest = {.end = end};
+    for (at = skip_space(at); at != NULL && *at == ',';) {
+        at = scan_launch_member(&rest, skip_space(at + 1), launch, wide);
+        if (at != NULL)
+            at = skip_space(at);
+    }
+    return end;
+}
+
 /* The args object at `at`, read for what places and ties a device operation. *wide is
  * the correlation where it is no number below 2^63. Kernels tell all of it early and go on
  * for long: the rest is passed in blocks. */
@@ -424,24 +509,11 @@ static const char *scan_launch_args(struct scan *scan, const char *at,
     if (*at == '}')
         return at + 1;
     for (;;) {
-        struct marey_str key;
-        bool has_escape = false;
-        at = scan_key(scan, at, &key, &has_escape);
+        at = scan_launch_member(scan, at, launch, wide);
         if (at == NULL)
             return NULL;
-        const enum launch_key which = launch_key_of(key);
-        if (which == KEY_OTHER) {
-            at = pass_value(scan, at);
-        } else {
-            struct marey_value value;
-            at = scan_value(scan, at, &value);
-            if (at != NULL)
-                take_launch_arg(which, &value, launch, wide);
-            if (at != NULL && has_all(launch))
-                return scan_to_close(scan, at, true, 1);
-        }
-        if (at == NULL)
-            return NULL;
+        if (has_all(launch))
+            return scan_launch_rest(scan, at, launch, wide);
         at = skip_space(at);
         if (*at == '}')
             return at + 1;

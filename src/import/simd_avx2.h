@@ -76,6 +76,21 @@ static inline uint64_t block64_special(struct block64 block)
     return join_masks(is_special(block.low), is_special(block.high));
 }
 
+static inline __m256i ends_key(__m256i bytes)
+{
+    /* By the low nibble, the letter that a byte must be; 0xff fits none. */
+    const __m256i by_low = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(-1, 0, 0, 0, 't', 'e', 0, 0, 0, 0, 0, 0, 0, 'm', 'n', 0));
+
+    return _mm256_cmpeq_epi8(_mm256_shuffle_epi8(by_low, bytes), bytes);
+}
+
+/* Bit i is set where byte i is e, m, n or t: what the keys of launch_key_of end in. */
+static inline uint64_t block64_ends_key(struct block64 block)
+{
+    return join_masks(ends_key(block.low), ends_key(block.high));
+}
+
 /* Bit i of the result is the parity of bits 0 to i. */
 static inline uint64_t prefix_xor(uint64_t bits)
 {

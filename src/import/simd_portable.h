@@ -93,6 +93,12 @@ static inline uint64_t block64_special(struct block64 block)
     return ~bits;
 }
 
+static inline uint64_t block64_ends_key(struct block64 block)
+{
+    return block64_is(block, 'e') | block64_is(block, 'm') | block64_is(block, 'n') |
+           block64_is(block, 't');
+}
+
 static inline uint64_t prefix_xor(uint64_t bits)
 {
     for (unsigned shift = 1; shift < 64; shift *= 2)

@@ -64,6 +64,17 @@ static unsigned track_key(struct marey_str key)
     return 0;
 }
 
+/* Whether a key that ends like those that are read, or is spelt with an escape, stands in a text;
+ * scan_args_rest asks the same in blocks. */
+static bool may_repeat(struct marey_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '\\' || (i > 0 && text.ptr[i] == '"' && text.ptr[i - 1] != '\0' &&
+                                    strchr("emnt", text.ptr[i - 1]) != NULL))
+            return true;
+    return false;
+}
+
 /* The pieces of an args object, as far as scan_launch_args reads it: to its end, or until
  * nothing is wanted any more. False if its form is not that plain. */
 static bool add_launch_pieces(struct pieces *pieces, struct marey_str args)
@@ -76,7 +87,8 @@ static bool add_launch_pieces(struct pieces *pieces, struct marey_str args)
         return false;
     while (seen != 15 && marey__json_key(&json, &key)) {
         const struct marey_str value = marey__json_raw(&json);
-        if (json.failed || value.ptr[0] == '{' || value.ptr[0] == '[')
+        if (json.failed || value.ptr[0] == '{' || value.ptr[0] == '[' ||
+            memchr(key.ptr, '\\', key.len) != NULL)
             return false;
         if (marey__str_is_c(key, "correlation")) {
             if (!is_digits(value))
@@ -89,9 +101,11 @@ static bool add_launch_pieces(struct pieces *pieces, struct marey_str args)
             add_piece(pieces, value, MAREY_PART_DIGITS);
         }
     }
+    const struct marey_str rest = {json.at, (size_t)(json.end - json.at)};
+    if (seen == 15 && may_repeat(rest))
+        return false;
     if (seen == 15)
-        add_piece(pieces, (struct marey_str){json.at, (size_t)(json.end - json.at)},
-                  MAREY_PART_ARGS_REST);
+        add_piece(pieces, rest, MAREY_PART_ARGS_REST);
     return !json.failed;
 }
 

@@ -46,9 +46,9 @@ struct decoding {
 static int find_arg(struct marey_str key)
 {
     for (int arg = 0; arg < MAREY_N_ARGS; arg++)
-        if (marey__str_is_c(key, arg_table[arg].key))
+        if (marey__json_spells(key, arg_table[arg].key))
             return arg;
-    return marey__str_is_c(key, "external id") ? MAREY_ARG_EXTERNAL_ID : MAREY_N_ARGS;
+    return marey__json_spells(key, "external id") ? MAREY_ARG_EXTERNAL_ID : MAREY_N_ARGS;
 }
 
 /* An integer, plain or in quotes; true and false are 1 and 0. A number with a fraction is

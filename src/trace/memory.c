@@ -33,7 +33,7 @@ static enum marey_status decode_record(void *user, size_t i, struct marey_str ar
         return MAREY_OK;
     while (marey__json_key(&json, &key)) {
         size_t column = 0;
-        while (column < N_VALUES && !marey__str_is_c(key, value_key[column]))
+        while (column < N_VALUES && !marey__json_spells(key, value_key[column]))
             column++;
         if (column < N_VALUES)
             work->value[column * work->n + record] = read_value(&json);

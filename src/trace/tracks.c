@@ -135,14 +135,17 @@ static bool name_of_record(struct naming *naming, const struct marey_meta_record
     if (!marey__json_enter(&json, '{'))
         return true;
     while (marey__json_key(&json, &key)) {
-        if (!marey__str_is_c(key, "name")) {
+        if (!marey__json_spells(key, "name")) {
             marey__json_skip(&json);
         } else if (marey__json_string(&json, &raw)) {
             marey__text_reset(&naming->scratch);
             marey__json_unescape(raw, &naming->scratch);
             const struct marey_str text = {naming->scratch.ptr, naming->scratch.len};
             *name_id = marey__intern(strings, text);
-            return *name_id != MAREY_NONE && !naming->scratch.failed;
+            if (*name_id == MAREY_NONE || naming->scratch.failed)
+                return false;
+        } else {
+            *name_id = MAREY_NONE;
         }
     }
     return true;

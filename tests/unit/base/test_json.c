@@ -311,6 +311,34 @@ static void unescape_resolves(void **state)
     marey__text_release(&out);
 }
 
+static void spells_resolves_escapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *raw;
+        const char *text;
+        bool is_same;
+    } cases[] = {
+        {"ph", "ph", true},
+        {"ph", "p", false},
+        {"p", "ph", false},
+        {"", "", true},
+        {"\\u0070h", "ph", true},
+        {"\\u0070\\u0068", "ph", true},
+        {"p\\u0068", "ph", true},
+        {"\\u0070hx", "ph", false},
+        {"\\u0070", "ph", false},
+        {"\\u00e9", "\xc3\xa9", false}, /* only ASCII is asked for */
+        {"a\\/b\\n", "a/b\n", true},
+        {"a\\qb", "aqb", false},
+        {"a\\u00", "a", false},
+        {"ab\\", "ab\\", true}, /* no escape, as marey__json_unescape has it */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        EXPECT_TRUE(marey__json_spells(marey__str(cases[i].raw), cases[i].text) ==
+                    cases[i].is_same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +352,7 @@ int main(void)
         cmocka_unit_test(i64_takes_integers_only),
         cmocka_unit_test(double_refuses_what_is_not_finite),
         cmocka_unit_test(unescape_resolves),
+        cmocka_unit_test(spells_resolves_escapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,12 @@ static void escaped_keys_mean_what_they_spell(void **state)
     expect_one_slice(
         LIST("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"n\\u0061me\":\"op\",\"pid\":1,"
              "\"tid\":2,\"ts\":1.5,\"dur\":2.25,\"\\u006eope\":3,\"na\\/me\":\"no\"}"));
+    expect_one_slice(
+        LIST("{\"\\u0070h\":\"\\u0058\",\"cat\":\"cpu\\u005fop\",\"name\":\"o\\u0070\","
+             "\"pid\":\"\\u0031\",\"t\\u0069d\":2,\"ts\":1.5,\"d\\u0075r\":2.25}"));
+    expect_one_slice(
+        "{\"trace\\u0045vents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op\",\"pid\":1,"
+        "\"tid\":2,\"ts\":1.5,\"dur\":2.25}]}");
 }
 
 static void the_last_of_two_equal_keys_wins(void **state)
@@ -261,6 +267,71 @@ static void a_longer_correlation_is_not_cut(void **state)
     }
 }
 
+/* ---- args that say a thing twice, or in escapes --------------------------------------------- */
+
+#define LAUNCHED                                                                                   \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":1,"
+#define PLAIN_ARGS                                                                                 \
+    "\"args\":{\"External id\":5,\"device\":0,\"context\":1,\"stream\":7,\"correlation\":7,"       \
+    "\"registers per thread\":8,\"grid\":[1,2,3],\"queued\":0}}"
+
+/* The args of a kernel that is the third of a list, so that there are templates to fit it. */
+static struct marey_trace *read_third(const char *args, const struct marey_reading *reading)
+{
+    char json[2048];
+    (void)snprintf(json, sizeof json,
+                   LIST(LAUNCHED PLAIN_ARGS ",\n" LAUNCHED PLAIN_ARGS ",\n" LAUNCHED
+                                            "\"args\":%s},\n" LAUNCHED PLAIN_ARGS),
+                   args);
+    return read_bytes_as(json, strlen(json), reading);
+}
+
+static void the_last_of_equal_args_counts(void **state)
+{
+    static const struct {
+        const char *args;
+        uint64_t correlation;
+        int64_t device;
+        int64_t stream;
+    } rows[] = {
+#define ALL "{\"External id\":5,\"device\":0,\"context\":1,\"stream\":7,\"correlation\":7,"
+        {ALL "\"registers per thread\":8,\"grid\":[1,2,3],\"queued\":0}", 7, 0, 7},
+        {ALL "\"registers per thread\":8,\"grid\":[1,2,3],\"correlation\":9}", 9, 0, 7},
+        {ALL "\"correlation\":9,\"grid\":[1,2,3],\"queued\":0}", 9, 0, 7},
+        {ALL "\"registers per thread\":8,\"grid\":[1,2,3],\"queued\":0, \"device\" : 3 }", 7, 3, 7},
+        {ALL "\"registers per thread\":8,\"grid\":[1,2,3],\"stream\":\"4\"}", 7, 0, 4},
+        {ALL "\"x\":\"correlation\",\"y\":{\"correlation\":1},\"inDevice\":2}", 7, 2, 7},
+        {ALL "\"registers per thread\":8,\"grid\":[1,2,3],\"c\\u006frrelation\":9}", 9, 0, 7},
+        {ALL "\"registers per thread\":8,\"grid\":[1,2,3],\"correlatio\\u006e\":9}", 9, 0, 7},
+        {ALL "\"grid\":[1,2,3],\"correlation\":9,\"correlation\":10,\"name\":\"t\"}", 10, 0, 7},
+#undef ALL
+        {"{\"d\\u0065vice\":3,\"context\":1,\"stream\":7,\"corr\\u0065lation\":9}", 9, 3, 7},
+        {"{\"correlation\":1,\"device\":3,\"stream\":7,\"correlation\":9}", 9, 3, 7},
+    };
+    static const struct marey_reading ways[] = {
+        {0}, {.no_templates = true}, {.portable_only = true}, {.checks_all = true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+            struct marey_trace *trace = read_third(rows[i].args, &ways[way]);
+            const struct marey_links links = marey_trace_links(trace);
+            size_t n = 0;
+            const struct marey_track *tracks = marey_trace_tracks(trace, &n);
+            uint64_t sum = 0;
+            bool has_track = false;
+            for (size_t link = 0; link < links.n; link++)
+                sum += links.correlation[link];
+            for (size_t track = 0; track < n; track++)
+                has_track = has_track || (tracks[track].device == rows[i].device &&
+                                          tracks[track].stream == rows[i].stream);
+            EXPECT_U64(links.n, 4);
+            EXPECT_U64(sum, 3 * 7 + rows[i].correlation);
+            EXPECT_TRUE(has_track);
+            marey_trace_free(trace);
+        }
+    }
+}
+
 static void not_collected_operations_are_set_aside(void **state)
 {
     (void)state;
@@ -289,6 +360,7 @@ int main(void)
         cmocka_unit_test(device_and_stream_come_from_args),
         cmocka_unit_test(wide_correlations_stay_apart),
         cmocka_unit_test(a_longer_correlation_is_not_cut),
+        cmocka_unit_test(the_last_of_equal_args_counts),
         cmocka_unit_test(not_collected_operations_are_set_aside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
