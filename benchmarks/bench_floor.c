@@ -5,11 +5,14 @@
  *     read FILE    pread of the file into a buffer of 1 MiB that is used again
  *     zlib FILE    inflate a .gz with zlib, ISA-L below, into a buffer of 1 MiB
  *     isal FILE
+ *     scan FILE    read complete events of one known layout into columns (floor_scan.h)
+ *     share FILE   the same with two threads
  *
  * Requests and answers as in bench_marey.c; "bytes" is what went in or came out.
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,8 @@
 #ifdef HAVE_ISAL
 #include <isa-l/igzip_lib.h>
 #endif
+
+#include "floor_scan.h"
 
 #define BUFFER_BYTES (1U << 20)
 #define COPY_BYTES (64U << 20)
@@ -135,19 +140,45 @@ static uint64_t inflate_isal(const char *path)
 }
 #endif
 
+static uint64_t scan_with(const char *path, int n_threads)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !floor_scan(path, n_threads))
+        die("cannot scan", path);
+    return (uint64_t)status.st_size;
+}
+
+static uint64_t scan_file(const char *path)
+{
+    return scan_with(path, 1);
+}
+
+static uint64_t share_file(const char *path)
+{
+    return scan_with(path, 2);
+}
+
 struct request_row {
     const char *name;
     uint64_t (*run)(const char *path);
+    bool has_sums; /* of floor_scan_sums */
 };
 
 static const struct request_row requests[] = {
-    {"copy", copy_memory},
-    {"read", read_file},
-    {"zlib", inflate_zlib},
+    {"copy", copy_memory, false},  {"read", read_file, false},  {"zlib", inflate_zlib, false},
 #ifdef HAVE_ISAL
-    {"isal", inflate_isal},
+    {"isal", inflate_isal, false},
 #endif
+    {"scan", scan_file, true},     {"share", share_file, true},
 };
+
+static void print_sums(void)
+{
+    const struct floor_sums sums = floor_scan_sums();
+    printf(", \"records\": %" PRIu64 ", \"complete\": %" PRIu64 ", \"ts_sum\": %" PRIu64
+           ", \"dur_sum\": %" PRIu64 ", \"correlation_sum\": %" PRIu64,
+           sums.records, sums.complete, sums.ts_sum, sums.dur_sum, sums.correlation_sum);
+}
 
 static void answer(const char *name, const char *path)
 {
@@ -156,7 +187,10 @@ static void answer(const char *name, const char *path)
             continue;
         const uint64_t start = now_ns();
         const uint64_t n_bytes = requests[i].run(path);
-        printf("{\"ns\": %" PRIu64 ", \"bytes\": %" PRIu64 "}\n", now_ns() - start, n_bytes);
+        printf("{\"ns\": %" PRIu64 ", \"bytes\": %" PRIu64, now_ns() - start, n_bytes);
+        if (requests[i].has_sums)
+            print_sums();
+        printf("}\n");
         (void)fflush(stdout);
         return;
     }

@@ -144,6 +144,8 @@ class Book:
                            self.simdjson, ("all", path), "file in memory"),
                 Contestant("import.json.simdjson_load", "  the same with reading the file",
                            self.simdjson, ("load", path), "cold"),
+                Contestant("import.json.floor_scan", "floor: scanner for this layout alone",
+                           self.floor, ("scan", path), "warm"),
                 Contestant("import.json.floor_read", "floor: read the file", self.floor,
                            ("read", path), "warm"),
                 Contestant("import.json.floor_copy", "floor: memcpy of as many bytes",
@@ -163,6 +165,8 @@ class Book:
                            ("import", path, "cold"), "cold"),
                 Contestant("import.shared.simdjson_all", "simdjson on-demand, all args, one core",
                            self.simdjson, ("all", path), "file in memory"),
+                Contestant("import.shared.floor_scan", "floor: scanner for this layout, two threads",
+                           self.floor, ("share", path), "warm"),
             ],
             SUMS, pinned=False,
         )
