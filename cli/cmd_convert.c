@@ -16,6 +16,7 @@ struct convert_settings {
     bool omit_args;
     bool scrub;
     struct number compression;
+    struct input_reading reading;
 };
 
 static enum marey_status write_block(void *ctx, const void *bytes, size_t len,
@@ -84,7 +85,7 @@ static enum cli_exit run_convert(const void *settings, size_t n_operands, char *
         message_print("cannot write '%s': file exists, use --force to overwrite it", path);
         return CLI_FAILED;
     }
-    enum cli_exit result = input_load(n_operands - 1, operands, &trace);
+    enum cli_exit result = input_load(n_operands - 1, operands, &convert->reading, &trace);
     if (result == CLI_DONE && is_standard_output(path))
         result = write_to_standard_output(trace, convert);
     else if (result == CLI_DONE)
@@ -113,6 +114,7 @@ static const struct option convert_options[] = {
      .offset = offsetof(struct convert_settings, compression),
      .min = 1,
      .help = "compress .gz with level N, 1 (fast, default) to 9 (small)"},
+    INPUT_OPTION_THREADS(offsetof(struct convert_settings, reading.n_threads)),
     {0},
 };
 

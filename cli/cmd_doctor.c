@@ -22,6 +22,7 @@ struct doctor_settings {
     const char *output;
     const char *repaired; /* where the repaired trace goes; NULL: nowhere */
     int format;
+    struct number n_threads;
     bool build;
     bool is_strict;
     bool overwrite;
@@ -80,7 +81,7 @@ static enum cli_exit examine_traces(const struct doctor_settings *doctor, size_t
     struct text text = {0};
     enum cli_exit result = CLI_FAILED;
 
-    if (!input_examine(n_operands, operands, &examined))
+    if (!input_examine(n_operands, operands, doctor->n_threads, &examined))
         goto done;
     if (diagnosis_make(&examined, &diagnosis, &err) != MAREY_OK) {
         message_print("%s", err.message);
@@ -109,12 +110,13 @@ static const char *foreign_option(const struct doctor_settings *doctor, bool has
 {
     if (has_file)
         return doctor->build ? "--build" : doctor->python != NULL ? "--python" : NULL;
-    return doctor->is_strict          ? "--strict"
-           : doctor->output != NULL   ? "--output"
-           : doctor->repaired != NULL ? "--repair"
-           : doctor->scrub            ? "--scrub"
-           : doctor->overwrite        ? "--force"
-                                      : NULL;
+    return doctor->is_strict            ? "--strict"
+           : doctor->output != NULL     ? "--output"
+           : doctor->repaired != NULL   ? "--repair"
+           : doctor->scrub              ? "--scrub"
+           : doctor->overwrite          ? "--force"
+           : doctor->n_threads.is_given ? "--threads"
+                                        : NULL;
 }
 
 static enum cli_exit run_doctor(const void *settings, size_t n_operands, char **operands)
@@ -183,6 +185,7 @@ static const struct option doctor_options[] = {
      .offset = FIELD(scrub),
      .help = "with --repair: leave out what tells whose trace it is (environment, host, user, "
              "paths, unknown members and args)"},
+    INPUT_OPTION_THREADS(FIELD(n_threads)),
     {.name = "build",
      .type = OPTION_FLAG,
      .offset = FIELD(build),

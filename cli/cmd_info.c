@@ -13,6 +13,7 @@ struct info_settings {
     int format; /* enum info_format */
     const char *output;
     bool overwrite;
+    struct input_reading reading;
 };
 
 static enum cli_exit run_info(const void *settings, size_t n_operands, char **operands)
@@ -23,7 +24,7 @@ static enum cli_exit run_info(const void *settings, size_t n_operands, char **op
     struct info info = {0};
     struct text text = {0};
 
-    enum cli_exit result = input_load(n_operands, operands, &trace);
+    enum cli_exit result = input_load(n_operands, operands, &asked->reading, &trace);
     if (result != CLI_DONE)
         goto done;
     if (info_collect(trace, &info, &err) != MAREY_OK) {
@@ -63,6 +64,7 @@ static const struct option info_options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct info_settings, overwrite),
      .help = "overwrite FILE if it exists"},
+    INPUT_OPTION_THREADS(offsetof(struct info_settings, reading.n_threads)),
     {0},
 };
 

@@ -184,8 +184,11 @@ static enum cli_exit run_report(const void *settings, size_t n_operands, char **
 
     if (!report_settings_agree(&command_report, report))
         return CLI_USAGE;
-    enum cli_exit result = input_load_checked(
-        n_operands, operands, report->is_strict ? MAREY_CHECK_ALL : MAREY_CHECK_FIELDS, &trace);
+    const struct input_reading reading = {
+        .check = report->is_strict ? MAREY_CHECK_ALL : MAREY_CHECK_FIELDS,
+        .n_threads = report->n_threads,
+    };
+    enum cli_exit result = input_load(n_operands, operands, &reading, &trace);
     if (result != CLI_DONE)
         goto done;
 

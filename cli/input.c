@@ -130,15 +130,19 @@ static void pass_over_no_traces(struct input_paths *paths)
     paths->n = n;
 }
 
-enum cli_exit input_load(size_t n_operands, char **operands, struct marey_trace **trace)
+static struct marey_import_options import_options(const struct input_reading *reading)
 {
-    return input_load_checked(n_operands, operands, MAREY_CHECK_FIELDS, trace);
+    return (struct marey_import_options){
+        .size = sizeof(struct marey_import_options),
+        .n_threads = reading->n_threads.is_given ? (size_t)reading->n_threads.value : 0,
+        .check = reading->check,
+    };
 }
 
-enum cli_exit input_load_checked(size_t n_operands, char **operands, enum marey_check check,
-                                 struct marey_trace **trace)
+enum cli_exit input_load(size_t n_operands, char **operands, const struct input_reading *reading,
+                         struct marey_trace **trace)
 {
-    const struct marey_import_options options = {.size = sizeof options, .check = check};
+    const struct marey_import_options options = import_options(reading);
     struct marey_error err = {.message = "cannot load the trace: out of memory"};
     struct input_paths paths = {0};
 
@@ -199,16 +203,19 @@ static bool set_apart(struct input_examined *examined)
     return true;
 }
 
-static enum marey_status load_kept(struct input_examined *examined, struct marey_error *err)
+static enum marey_status load_kept(struct input_examined *examined, struct number n_threads,
+                                   struct marey_error *err)
 {
-    const struct marey_import_options options = {.size = sizeof options, .check = MAREY_CHECK_ALL};
+    const struct marey_import_options options =
+        import_options(&(struct input_reading){.check = MAREY_CHECK_ALL, .n_threads = n_threads});
     const struct input_paths *paths = examined->paths;
 
     return marey_import_files(paths->items + paths->first_kept, paths->n - paths->first_kept,
                               &options, &examined->trace, err);
 }
 
-static bool examine(size_t n_operands, char **operands, struct input_examined *examined)
+static bool examine(size_t n_operands, char **operands, struct number n_threads,
+                    struct input_examined *examined)
 {
     struct marey_error err = {.message = "cannot load the trace: out of memory"};
     struct input_paths *paths = examined->paths;
@@ -219,7 +226,7 @@ static bool examine(size_t n_operands, char **operands, struct input_examined *e
     if (!examined->unread)
         return false;
     if (status == MAREY_OK)
-        status = load_kept(examined, &err);
+        status = load_kept(examined, n_threads, &err);
     if (status == MAREY_OK)
         return true;
     if (paths->n > 1 && status != MAREY_NOMEM) {
@@ -229,17 +236,18 @@ static bool examine(size_t n_operands, char **operands, struct input_examined *e
         if (paths->n == paths->first_kept)
             status = MAREY_OK; /* nothing is left to load */
         else if (paths->n - paths->first_kept < n)
-            status = load_kept(examined, &err);
+            status = load_kept(examined, n_threads, &err);
     }
     if (status != MAREY_OK || (examined->n_unread == 0 && !examined->trace))
         add_unread(examined, all, n_operands, &err);
     return status != MAREY_NOMEM;
 }
 
-bool input_examine(size_t n_operands, char **operands, struct input_examined *examined)
+bool input_examine(size_t n_operands, char **operands, struct number n_threads,
+                   struct input_examined *examined)
 {
     *examined = (struct input_examined){.paths = calloc(1, sizeof(struct input_paths))};
-    const bool is_done = examined->paths && examine(n_operands, operands, examined);
+    const bool is_done = examined->paths && examine(n_operands, operands, n_threads, examined);
 
     if (!is_done)
         message_print("cannot load the trace: out of memory");

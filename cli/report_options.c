@@ -9,6 +9,7 @@
 #include <marey/export.h>
 
 #include "command.h"
+#include "input.h"
 #include "message.h"
 
 /* ---- values with a grammar of their own --------------------------------------- */
@@ -307,5 +308,6 @@ const struct option report_options[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(overwrite),
      .help = "overwrite FILE if it exists"},
+    INPUT_OPTION_THREADS(FIELD(n_threads)),
     {0},
 };

@@ -25,6 +25,7 @@ struct report_settings {
     struct number name_width;
     struct number shapes_width;
     struct number src_width;
+    struct number n_threads;
     int format;    /* enum report_format */
     int layout;    /* enum report_layout */
     int time_unit; /* enum marey_time_unit */

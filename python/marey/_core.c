@@ -180,24 +180,24 @@ static PyObject *module_ledger_reasons(PyObject *module, PyObject *unused)
 
 /* ---- loading ------------------------------------------------------------------------- */
 
-static struct marey_import_options import_options(int checks_all)
+static struct marey_import_options import_options(int checks_all, Py_ssize_t n_threads)
 {
     return (struct marey_import_options){
         .size = sizeof(struct marey_import_options),
+        .n_threads = (size_t)n_threads,
         .check = checks_all ? MAREY_CHECK_ALL : MAREY_CHECK_FIELDS,
     };
 }
 
 static PyObject *load_paths(const struct core_state *state, const char *const *paths, size_t n,
-                            int checks_all)
+                            const struct marey_import_options *options)
 {
-    const struct marey_import_options options = import_options(checks_all);
     struct marey_error err = {0};
     struct marey_trace *trace = NULL;
     enum marey_status status;
 
     Py_BEGIN_ALLOW_THREADS
-        status = marey_import_files(paths, n, &options, &trace, &err);
+        status = marey_import_files(paths, n, options, &trace, &err);
     Py_END_ALLOW_THREADS
 
     if (status != MAREY_OK)
@@ -205,13 +205,15 @@ static PyObject *load_paths(const struct core_state *state, const char *const *p
     return core_trace_wrap(state, trace);
 }
 
-/* import_paths(paths, checks_all): a tuple of what os.fsencode gives. */
+/* import_paths(paths, checks_all, n_threads): a tuple of what os.fsencode gives. */
 static PyObject *module_import_paths(PyObject *module, PyObject *args)
 {
     PyObject *list = NULL;
     int checks_all = 0;
-    if (!PyArg_ParseTuple(args, "O!|p", &PyTuple_Type, &list, &checks_all))
+    Py_ssize_t n_threads = 0;
+    if (!PyArg_ParseTuple(args, "O!|pn", &PyTuple_Type, &list, &checks_all, &n_threads))
         return NULL;
+    const struct marey_import_options options = import_options(checks_all, n_threads);
 
     const size_t n = (size_t)PyTuple_GET_SIZE(list);
     const char **paths = PyMem_New(const char *, n + 1);
@@ -225,7 +227,7 @@ static PyObject *module_import_paths(PyObject *module, PyObject *args)
             goto done;
         paths[i] = path;
     }
-    result = load_paths(PyModule_GetState(module), paths, n, checks_all);
+    result = load_paths(PyModule_GetState(module), paths, n, &options);
 
 done:
     PyMem_Free(paths);
@@ -240,10 +242,11 @@ static PyObject *module_import_bytes(PyObject *module, PyObject *args)
     enum marey_status status;
     Py_buffer bytes;
     int checks_all = 0;
+    Py_ssize_t n_threads = 0;
 
-    if (!PyArg_ParseTuple(args, "y*|p", &bytes, &checks_all))
+    if (!PyArg_ParseTuple(args, "y*|pn", &bytes, &checks_all, &n_threads))
         return NULL;
-    const struct marey_import_options options = import_options(checks_all);
+    const struct marey_import_options options = import_options(checks_all, n_threads);
 
     Py_BEGIN_ALLOW_THREADS
         const struct marey_str text = {bytes.buf, (size_t)bytes.len};

@@ -33,6 +33,24 @@ def test_a_path_loads(file: Path) -> None:
     assert marey.load(file).sources[0].path == str(file)
 
 
+def test_threads_change_nothing(tmp_path: Path) -> None:
+    records = [Record(f"op {i % 7}", i * 10, 5 + i % 3) for i in range(40_000)]
+    path = tmp_path / "long.json"
+    path.write_bytes(document(records))
+    assert path.stat().st_size > 2 << 20  # several threads are worth their start
+    alone = marey.load(path, threads=1)
+    for threads in (2, 5, None):
+        trace = marey.load(path, threads=threads)
+        assert names(trace) == names(alone)
+        assert [e.dur_ns for e in trace.events()] == [e.dur_ns for e in alone.events()]
+
+
+def test_no_threads_are_refused(file: Path) -> None:
+    for threads in (0, -1):
+        with pytest.raises(ValueError, match="give 1 or more"):
+            marey.load(file, threads=threads)
+
+
 def test_gzip_loads(tmp_path: Path) -> None:
     path = tmp_path / "one.json.gz"
     path.write_bytes(gzip.compress(TEXT))
