@@ -251,9 +251,11 @@ void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_st
 /* Makes the members that tell of the writing, in `scratch`; before the others are asked for. */
 enum marey_status marey__chrome_own_members(struct marey_chrome *chrome);
 
-/* The name of a record of a category. */
-struct marey_chrome_piece marey__chrome_shown_name(struct marey_chrome *chrome, uint32_t name_id,
-                                                   uint8_t cat_id);
+/* The name of a record. */
+struct marey_chrome_piece marey__chrome_shown_name(struct marey_chrome *chrome, uint32_t name_id);
+
+/* The text of a category; {NULL, 0} if there is none. \owns borrowed until the next call */
+struct marey_str marey__chrome_shown_category(struct marey_chrome *chrome, uint32_t string_id);
 
 /* The text of a pid, a tid or an id; {NULL, 0} if there is none. */
 struct marey_str marey__chrome_shown_id(struct marey_chrome *chrome, uint32_t string_id);

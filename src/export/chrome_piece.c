@@ -69,7 +69,8 @@ struct marey_chrome_piece marey__chrome_make_category(struct marey_chrome *chrom
 {
     struct marey_chrome_piece *piece = &chrome->category[what][cat_id];
     if (piece->ptr == NULL) {
-        const struct marey_str text = text_of(chrome, chrome->categories[cat_id].name_id);
+        const struct marey_str text =
+            marey__chrome_shown_category(chrome, chrome->categories[cat_id].name_id);
         marey__text_reset(&chrome->scratch);
         marey__text_add_format(&chrome->scratch, "  {\n    \"ph\": \"%s\", ", phase_of[what]);
         if (text.ptr != NULL) {
@@ -139,31 +140,31 @@ struct marey_chrome_piece marey__chrome_make_flow_track(struct marey_chrome *chr
     return chrome->flow_track[track_idx];
 }
 
+static void add_label_member(struct marey_chrome *chrome, const char *start, struct marey_str text)
+{
+    if (text.ptr == NULL)
+        return;
+    marey__text_add_c(&chrome->scratch, start);
+    marey__text_add_json(&chrome->scratch, text);
+}
+
 struct marey_chrome_piece marey__chrome_make_label(struct marey_chrome *chrome, uint8_t label_idx)
 {
     struct marey_chrome_piece *piece = &chrome->label[label_idx];
     if (piece->ptr == NULL) {
         const struct marey_flow_label *label = &chrome->labels[label_idx];
-        const struct marey_str category = text_of(chrome, label->cat_name_id);
+        const bool has_category = text_of(chrome, label->cat_name_id).ptr != NULL;
+        marey__text_reset(&chrome->scratch);
+        add_label_member(
+            chrome, ",\n    \"cat\": ", marey__chrome_shown_category(chrome, label->cat_name_id));
         struct marey_str name = text_of(chrome, label->name_id);
-        struct marey_textbuf *scratch = &chrome->scratch;
         if (chrome->scrubs && name.ptr != NULL) {
             marey__text_reset(&chrome->strict);
-            marey__scrub_paths(name, &chrome->strict);
+            marey__scrub_name(name, label->name_id, &chrome->strict);
             chrome->out.failed |= chrome->strict.failed;
             name = (struct marey_str){chrome->strict.ptr, chrome->strict.len};
         }
-        marey__text_reset(scratch);
-        marey__text_add_c(scratch, category.ptr != NULL || name.ptr != NULL ? ",\n    " : "");
-        if (category.ptr != NULL) {
-            marey__text_add_c(scratch, "\"cat\": ");
-            marey__text_add_json(scratch, category);
-            marey__text_add_c(scratch, name.ptr != NULL ? ", " : "");
-        }
-        if (name.ptr != NULL) {
-            marey__text_add_c(scratch, "\"name\": ");
-            marey__text_add_json(scratch, name);
-        }
+        add_label_member(chrome, has_category ? ", \"name\": " : ",\n    \"name\": ", name);
         *piece = keep(chrome);
     }
     return *piece;

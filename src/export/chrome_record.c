@@ -123,8 +123,7 @@ static inline char *put_common(struct marey_chrome *chrome, const struct common 
 {
     const struct marey_chrome_piece category =
         marey__chrome_category(chrome, common->what, common->cat_id);
-    const struct marey_chrome_piece name =
-        marey__chrome_shown_name(chrome, common->name_id, common->cat_id);
+    const struct marey_chrome_piece name = marey__chrome_shown_name(chrome, common->name_id);
     const struct marey_chrome_piece track = marey__chrome_track(chrome, common->track_idx);
     char *out = begin_record(chrome, category.len + extra.len + name.len + track.len);
     if (out == NULL)

@@ -191,19 +191,27 @@ enum marey_status marey__chrome_own_members(struct marey_chrome *chrome)
 
 /* ---- names and ids: they stand beside args, which are in `shown` ---- */
 
-struct marey_chrome_piece marey__chrome_shown_name(struct marey_chrome *chrome, uint32_t name_id,
-                                                   uint8_t cat_id)
+struct marey_chrome_piece marey__chrome_shown_name(struct marey_chrome *chrome, uint32_t name_id)
 {
-    if (!chrome->scrubs || name_id >= chrome->n_strings ||
-        marey__scrub_keeps_name(chrome->categories[cat_id].kind))
+    if (!chrome->scrubs || name_id >= chrome->n_strings)
         return marey__chrome_name(chrome, name_id);
     struct marey_chrome_piece *piece = &chrome->short_name[name_id];
     if (piece->ptr == NULL) {
         marey__text_reset(&chrome->strict);
-        marey__scrub_paths(marey_trace_string(chrome->trace, name_id), &chrome->strict);
+        marey__scrub_name(marey_trace_string(chrome->trace, name_id), name_id, &chrome->strict);
         *piece = marey__chrome_make_shown_name(chrome, view_of(chrome, &chrome->strict));
     }
     return *piece;
+}
+
+struct marey_str marey__chrome_shown_category(struct marey_chrome *chrome, uint32_t string_id)
+{
+    const struct marey_str text = marey_trace_string(chrome->trace, string_id);
+    if (!chrome->scrubs || text.ptr == NULL)
+        return text;
+    marey__text_reset(&chrome->strict);
+    marey__scrub_category(text, string_id, &chrome->strict);
+    return view_of(chrome, &chrome->strict);
 }
 
 struct marey_str marey__chrome_shown_id(struct marey_chrome *chrome, uint32_t string_id)

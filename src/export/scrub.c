@@ -6,14 +6,22 @@
 #include "export/scrub.h"
 
 #include "base/json.h"
+#include "export/scrub_form.h"
+#include "trace/ledger.h"
+#include "trace/model.h"
 
 /* What may stand in the strings of a value. Numbers, true, false and null always may. */
 enum sort {
-    SORT_NUMBERS, /* nothing but numbers and what is around them: "[1, 2]", "0x7f", "True" */
-    SORT_WORDS,   /* a name that others chose: "NVIDIA H100 80GB HBM3", "allreduce" */
-    SORT_TYPES,   /* names of types: "c10::BFloat16", "cpu:gloo,cuda:gloo" */
-    SORT_STACK,   /* frames, with their files as far as the package */
-    SORT_COUNTS   /* an object of numbers by reason: the members of it need no row */
+    SORT_NUMBERS = MAREY_FORM_NUMBERS,
+    SORT_UNIT = MAREY_FORM_UNIT,
+    SORT_TYPE = MAREY_FORM_TYPE,
+    SORT_DEVICE = MAREY_FORM_DEVICE,
+    SORT_BACKEND = MAREY_FORM_BACKEND,
+    SORT_COLLECTIVE = MAREY_FORM_COLLECTIVE,
+    SORT_SYNC = MAREY_FORM_SYNC,
+    SORT_KERNEL_BACKEND = MAREY_FORM_KERNEL_BACKEND,
+    SORT_STACK = MAREY_N_FORMS, /* frames, with their files as far as the package */
+    SORT_COUNTS                 /* an object of numbers by reason: the members of it need no row */
 };
 
 struct row {
@@ -24,7 +32,7 @@ struct row {
 /* Members of heads, and of objects in them. */
 static const struct row head_table[] = {
     {"schemaVersion", SORT_NUMBERS},
-    {"displayTimeUnit", SORT_WORDS},
+    {"displayTimeUnit", SORT_UNIT},
     {"baseTimeNanoseconds", SORT_NUMBERS},
     {"record_shapes", SORT_NUMBERS},
     {"profile_memory", SORT_NUMBERS},
@@ -41,7 +49,7 @@ static const struct row head_table[] = {
     {"deviceProperties", SORT_NUMBERS},
     {"computeProperties", SORT_NUMBERS},
     {"id", SORT_NUMBERS},
-    {"name", SORT_WORDS},
+    {"name", SORT_DEVICE},
     {"totalGlobalMem", SORT_NUMBERS},
     {"computeMajor", SORT_NUMBERS},
     {"computeMinor", SORT_NUMBERS},
@@ -61,14 +69,14 @@ static const struct row head_table[] = {
     {"distributedInfo", SORT_NUMBERS},
     {"rank", SORT_NUMBERS},
     {"world_size", SORT_NUMBERS},
-    {"backend", SORT_WORDS},
+    {"backend", SORT_BACKEND},
     {"nccl_version", SORT_NUMBERS},
     {"pg_count", SORT_NUMBERS},
     {"pg_config", SORT_NUMBERS},
     {"pg_name", SORT_NUMBERS},
     {"pg_size", SORT_NUMBERS},
     {"ranks", SORT_NUMBERS},
-    {"backend_config", SORT_TYPES},
+    {"backend_config", SORT_BACKEND},
     /* ours */
     {"marey", SORT_COUNTS},
     {"mareyLeftOut", SORT_COUNTS},
@@ -94,7 +102,7 @@ static const struct row args_table[] = {
     {"finished", SORT_NUMBERS},
     {"Input Dims", SORT_NUMBERS},
     {"Input Strides", SORT_NUMBERS},
-    {"Input type", SORT_TYPES},
+    {"Input type", SORT_TYPE},
     {"Concrete Inputs", SORT_NUMBERS},
     {"Call stack", SORT_STACK},
     {"correlation", SORT_NUMBERS},
@@ -124,7 +132,7 @@ static const struct row args_table[] = {
     {"bytes", SORT_NUMBERS},
     {"size", SORT_NUMBERS},
     {"memory bandwidth (GB/s)", SORT_NUMBERS},
-    {"cuda_sync_kind", SORT_WORDS},
+    {"cuda_sync_kind", SORT_SYNC},
     {"wait_on_stream", SORT_NUMBERS},
     {"wait_on_cuda_event_id", SORT_NUMBERS},
     {"wait_on_cuda_event_record_corr_id", SORT_NUMBERS},
@@ -134,8 +142,8 @@ static const struct row args_table[] = {
     {"Bytes", SORT_NUMBERS},
     {"Total Allocated", SORT_NUMBERS},
     {"Total Reserved", SORT_NUMBERS},
-    {"Collective name", SORT_WORDS},
-    {"dtype", SORT_TYPES},
+    {"Collective name", SORT_COLLECTIVE},
+    {"dtype", SORT_TYPE},
     {"In msg nelems", SORT_NUMBERS},
     {"Out msg nelems", SORT_NUMBERS},
     {"In split size", SORT_NUMBERS},
@@ -151,7 +159,7 @@ static const struct row args_table[] = {
     {"Seq", SORT_NUMBERS},
     {"num_warps", SORT_NUMBERS},
     {"num_stages", SORT_NUMBERS},
-    {"kernel_backend", SORT_WORDS},
+    {"kernel_backend", SORT_KERNEL_BACKEND},
     {"sort_index", SORT_NUMBERS},
 };
 
@@ -169,84 +177,6 @@ static const struct row *find_row(enum marey_scrub_place place, struct marey_str
 
 /* ---- strings ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_one_of(char c, const char *set)
-{
-    return c != '\0' && strchr(set, c) != NULL;
-}
-
-/* Digits, perhaps with an exponent; or 0x and up to 16 hexadecimal digits; or a word that stands
- * for a value. */
-static bool is_number_word(struct marey_str word)
-{
-    static const char *const words[] = {"True", "False", "None", "true", "false",
-                                        "null", "nan",   "inf",  "e"};
-    size_t n_digits = 0;
-    for (size_t i = 0; i < COUNT(words); i++)
-        if (marey__str_is_c(word, words[i]))
-            return true;
-    if (word.len > 2 && word.len <= 18 && word.ptr[0] == '0' && word.ptr[1] == 'x') {
-        for (size_t i = 2; i < word.len; i++)
-            if (!is_digit(word.ptr[i]) && !is_one_of(word.ptr[i], "abcdefABCDEF"))
-                return false;
-        return true;
-    }
-    while (n_digits < word.len && is_digit(word.ptr[n_digits]))
-        n_digits++;
-    return n_digits == word.len || (n_digits + 1 == word.len && word.ptr[n_digits] == 'e');
-}
-
-/* Four numbers with points between them: an address. */
-static bool has_address(struct marey_str text)
-{
-    size_t n_points = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] == '.')
-            n_points++;
-        else if (!is_digit(text.ptr[i]))
-            n_points = 0;
-        if (n_points == 3)
-            return true;
-    }
-    return false;
-}
-
-static bool are_numbers(struct marey_str text)
-{
-    size_t at = 0;
-    if (has_address(text))
-        return false;
-    while (at < text.len) {
-        size_t len = 0;
-        while (at + len < text.len &&
-               (is_digit(text.ptr[at + len]) || is_letter(text.ptr[at + len])))
-            len++;
-        if (len > 20 || (len > 0 && !is_number_word((struct marey_str){text.ptr + at, len})))
-            return false;
-        if (len == 0 && !is_one_of(text.ptr[at], "[](){},;: .+-"))
-            return false;
-        at += len > 0 ? len : 1;
-    }
-    return true;
-}
-
-static bool has_only(struct marey_str text, const char *others, size_t most)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!is_digit(text.ptr[i]) && !is_letter(text.ptr[i]) && !is_one_of(text.ptr[i], others))
-            return false;
-    return text.len <= most;
-}
-
 /* Adds a string of a value, empty if it may not be shown. */
 static void add_string(enum sort sort, struct marey_str raw, struct marey_textbuf *out)
 {
@@ -257,84 +187,13 @@ static void add_string(enum sort sort, struct marey_str raw, struct marey_textbu
     marey__json_unescape(raw, &text);
     const struct marey_str value = {text.ptr, text.len};
     if (sort == SORT_STACK)
-        marey__scrub_paths(value, &shown);
-    else if (sort == SORT_WORDS   ? has_only(value, " _-.()", 64)
-             : sort == SORT_TYPES ? has_only(value, "_:<>,()*& ", 64)
-                                  : are_numbers(value))
+        marey__scrub_stack(value, &shown);
+    else if (sort < SORT_STACK && marey__form_takes((enum marey_form)sort, value))
         marey__text_add_str(&shown, value);
     out->failed |= text.failed || shown.failed;
     marey__text_add_json(out, (struct marey_str){shown.ptr, shown.len});
     marey__text_release(&shown);
     marey__text_release(&text);
-}
-
-/* ---- paths ---- */
-
-static bool ends_path(char c)
-{
-    return is_one_of(c, " \t\r\n\"'`;,()<>[]{}|=:") || c == '\0';
-}
-
-/* The part behind the folder of packages, else behind the last slash. */
-static struct marey_str in_package(struct marey_str path)
-{
-    static const char *const folders[] = {"site-packages/", "dist-packages/"};
-    size_t from = 0;
-    for (size_t i = 0; i < path.len; i++) {
-        const struct marey_str rest = {path.ptr + i, path.len - i};
-        for (size_t j = 0; j < COUNT(folders); j++)
-            if (marey__str_starts(rest, folders[j]))
-                return (struct marey_str){rest.ptr + strlen(folders[j]),
-                                          rest.len - strlen(folders[j])};
-        if (path.ptr[i] == '/' || path.ptr[i] == '\\')
-            from = i + 1;
-    }
-    return (struct marey_str){path.ptr + from, path.len - from};
-}
-
-/* A path from the root, from home or from a parent; "C:" has been copied when its rest comes. */
-static bool is_path(struct marey_str word)
-{
-    const bool has_slash = word.len > 0 && (memchr(word.ptr, '/', word.len) != NULL ||
-                                            memchr(word.ptr, '\\', word.len) != NULL);
-    return has_slash && word.len > 1 && is_one_of(word.ptr[0], "/\\~.");
-}
-
-static size_t word_len(struct marey_str text)
-{
-    size_t len = 0;
-    while (len < text.len && !ends_path(text.ptr[len]))
-        len++;
-    return len;
-}
-
-/* An address of the web ends with white space or a quote. */
-static size_t url_len(struct marey_str text)
-{
-    size_t len = 0;
-    while (len < text.len && !is_one_of(text.ptr[len], " \t\r\n\"'`<>") && text.ptr[len] != '\0')
-        len++;
-    return len;
-}
-
-void marey__scrub_paths(struct marey_str text, struct marey_textbuf *out)
-{
-    for (size_t at = 0; at < text.len;) {
-        const struct marey_str rest = {text.ptr + at, text.len - at};
-        const size_t len = word_len(rest);
-        const struct marey_str word = {rest.ptr, len};
-        if (len > 0 &&
-            marey__str_starts((struct marey_str){rest.ptr + len, rest.len - len}, "://")) {
-            marey__text_add_c(out, "url");
-            at += url_len(rest);
-        } else if (is_path(word)) {
-            marey__text_add_str(out, in_package(word));
-            at += len;
-        } else {
-            marey__text_add(out, rest.ptr, len > 0 ? len : 1);
-            at += len > 0 ? len : 1;
-        }
-    }
 }
 
 /* ---- values ---- */
@@ -368,27 +227,55 @@ static void add_value(enum marey_scrub_place place, enum sort sort, struct marey
     }
 }
 
-/* Members that are numbers, by any key that looks like a reason. */
-static bool is_count(struct marey_str key, char first)
+/* Members that are numbers: a reason of the ledger, or what the recorder counts. */
+static bool is_count(struct marey_str key, bool is_number)
 {
-    return (is_digit(first) || first == '-') && has_only(key, "_", 32);
+    static const char *const others[] = {"clock_error_ns", "range_cost_ns", "open",
+                                         "lost",           "whole_ns",      "scalars"};
+    bool is_known = false;
+    for (size_t i = 0; i < MAREY_N_REASONS && !is_known; i++)
+        is_known = marey__str_is_c(key, marey__reason_name((enum marey_reason)i));
+    for (size_t i = 0; i < COUNT(others) && !is_known; i++)
+        is_known = marey__str_is_c(key, others[i]);
+    return is_number && is_known;
 }
 
 static bool keeps(enum marey_scrub_place place, enum sort around, struct marey_str key, char first,
                   enum sort *sort)
 {
     const struct row *row = find_row(place, key);
+    const bool is_number = marey__form_is_digit(first) || first == '-';
     *sort = row != NULL ? row->sort : SORT_NUMBERS;
     if (around == SORT_COUNTS)
-        return is_count(key, first);
-    return row != NULL || (place == MAREY_SCRUB_COUNTER && (is_digit(first) || first == '-'));
+        return is_count(key, is_number);
+    return row != NULL || (place == MAREY_SCRUB_COUNTER && is_number);
+}
+
+/* Adds a key: one of a row as it is, one that somebody chose for a value of a counter as a name. */
+static void add_key(enum marey_scrub_place place, struct marey_str key, size_t number,
+                    struct marey_textbuf *out)
+{
+    static const char scrubbed[] = "scrubbed ";
+    struct marey_textbuf text;
+    marey__text_init(&text, &out->alloc);
+    marey__json_unescape(key, &text);
+    const struct marey_str name = {text.ptr, text.len};
+    if (place == MAREY_SCRUB_COUNTER && find_row(place, key) == NULL &&
+        (!marey__scrub_is_harmless(name) || marey__str_starts(name, scrubbed)))
+        marey__text_add_format(out, "\"%s%zu\": ", scrubbed, number);
+    else {
+        marey__text_add_json(out, name);
+        marey__text_add_c(out, ": ");
+    }
+    out->failed |= text.failed;
+    marey__text_release(&text);
 }
 
 static bool add_members(enum marey_scrub_place place, enum sort around, struct marey_json *json,
                         struct marey_textbuf *out)
 {
     struct marey_str key;
-    const char *separator = "{";
+    size_t number = 0;
     if (!marey__json_enter(json, '{'))
         return false;
     while (marey__json_key(json, &key)) {
@@ -397,19 +284,16 @@ static bool add_members(enum marey_scrub_place place, enum sort around, struct m
             marey__json_skip(json);
             continue;
         }
-        marey__text_add_c(out, separator);
-        marey__text_add_c(out, "\"");
-        marey__text_add_str(out, key);
-        marey__text_add_c(out, "\": ");
+        marey__text_add_c(out, number == 0 ? "{" : ", ");
+        add_key(place, key, number++, out);
         if (sort == SORT_COUNTS && marey__json_peek(json) == '{') {
             if (!add_members(place, SORT_COUNTS, json, out))
                 marey__text_add_c(out, "{}");
         } else {
             add_value(place, sort, json, out);
         }
-        separator = ", ";
     }
-    if (*separator == '{')
+    if (number == 0)
         return false;
     marey__text_add_c(out, "}");
     return true;
@@ -447,7 +331,23 @@ static bool is_numbered(struct marey_str text, const char *word)
 {
     const size_t len = strlen(word);
     return marey__str_starts(text, word) &&
-           are_numbers((struct marey_str){text.ptr + len, text.len - len}) && text.len < len + 24;
+           marey__form_takes(MAREY_FORM_NUMBERS,
+                             (struct marey_str){text.ptr + len, text.len - len}) &&
+           text.len < len + 24;
+}
+
+/* What PyTorch and Python call threads of their own, behind "thread 12"; digits may follow. */
+static bool is_known_thread(struct marey_str text)
+{
+    static const char *const names[] = {
+        " (python",          " (pt_autograd_",    " (pt_main_thread",  " (pt_nccl_watchdg",
+        " (pt_nccl_heartbt", " (pt_nccl_monitor", " (pt_gloo_runloop", " (pt_data_worker",
+        " (pt_data_pin",     " (pt_tcpstore",     " (pt_tcpstore_uv",  " (pt_elastic",
+    };
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (is_numbered(text, names[i]))
+            return true;
+    return false;
 }
 
 /* "thread 12 (pt_autograd_0)": names of threads are chosen by whoever starts them. */
@@ -462,11 +362,11 @@ static void add_thread_name(struct marey_str text, struct marey_textbuf *shown)
     marey__text_add_c(shown, "thread");
     if (!marey__str_starts(text, "thread "))
         return;
-    while (7 + number_len < text.len && is_digit(text.ptr[7 + number_len]))
+    while (7 + number_len < text.len && marey__form_is_digit(text.ptr[7 + number_len]))
         number_len++;
     marey__text_add(shown, text.ptr + 6, number_len > 0 ? number_len + 1 : 0);
     const struct marey_str rest = {text.ptr + 7 + number_len, text.len - 7 - number_len};
-    if (marey__str_starts(rest, " (pt_") && has_only(rest, "_ ()", 24))
+    if (is_known_thread(rest))
         marey__text_add_str(shown, rest);
 }
 
@@ -535,26 +435,23 @@ bool marey__scrub_meta_args(struct marey_str name, struct marey_str text, struct
     return false;
 }
 
-/* ---- names and ids ---- */
+/* ---- ids and categories ---- */
 
 /* Decimal, or hexadecimal behind 0x. */
 static bool is_integer(struct marey_str text)
 {
     const size_t sign = text.len > 1 && text.ptr[0] == '-';
     const struct marey_str digits = {text.ptr + sign, text.len - sign};
-    return digits.len > 0 && digits.len <= 20 && is_digit(digits.ptr[0]) &&
-           digits.ptr[digits.len - 1] != 'e' && is_number_word(digits);
+    return digits.len > 0 && digits.len <= 20 && marey__form_is_digit(digits.ptr[0]) &&
+           digits.ptr[digits.len - 1] != 'e' && marey__form_is_number(digits);
 }
 
-bool marey__scrub_keeps_name(enum marey_kind kind)
+void marey__scrub_category(struct marey_str text, uint32_t string_id, struct marey_textbuf *out)
 {
-    static const bool keeps_of[MAREY_N_KINDS] = {
-        [MAREY_KIND_OP] = true,           [MAREY_KIND_RUNTIME] = true, [MAREY_KIND_DRIVER] = true,
-        [MAREY_KIND_KERNEL] = true,       [MAREY_KIND_MEMCPY] = true,  [MAREY_KIND_MEMSET] = true,
-        [MAREY_KIND_SYNC] = true,         [MAREY_KIND_MEMORY] = true,  [MAREY_KIND_OVERHEAD] = true,
-        [MAREY_KIND_DEVICE_EVENT] = true,
-    };
-    return (unsigned)kind < MAREY_N_KINDS && keeps_of[kind];
+    if (text.len == 0 || marey__kind_of_category(text) != MAREY_KIND_OTHER)
+        marey__text_add_str(out, text);
+    else
+        marey__text_add_format(out, "category %u", (unsigned)string_id);
 }
 
 void marey__scrub_id(struct marey_str text, uint32_t string_id, struct marey_textbuf *out)

@@ -29,13 +29,19 @@ bool marey__scrub_member(struct marey_str key, struct marey_str json, struct mar
 bool marey__scrub_meta_args(struct marey_str name, struct marey_str json,
                             struct marey_textbuf *out);
 
-/* Adds a name or a stack with files as far as their package: absolute paths become the part
- * behind site-packages or the standard library, else the name of the file; addresses of the web
- * become "url". */
-void marey__scrub_paths(struct marey_str text, struct marey_textbuf *out);
+/* Adds a name as it is if nothing in it looks like a part of a path, an address or a value; else
+ * the file of code in which it ends, as far as a known package; else "scrubbed N". */
+void marey__scrub_name(struct marey_str text, uint32_t number, struct marey_textbuf *out);
 
-/* Whether names of this kind say what the program did and are kept as they are. */
-bool marey__scrub_keeps_name(enum marey_kind kind);
+/* Whether a name is added as it is. */
+bool marey__scrub_is_harmless(struct marey_str text);
+
+/* Adds the frames of a stack, parted by ";", each as a file of code with line and function, else
+ * "scrubbed". */
+void marey__scrub_stack(struct marey_str text, struct marey_textbuf *out);
+
+/* Adds a category: one that profilers write as it is, another as its number. */
+void marey__scrub_category(struct marey_str text, uint32_t string_id, struct marey_textbuf *out);
 
 /* Adds the text of a pid, a tid or an id: numbers and words of the profiler as they are, other
  * text as its number among the strings of the trace. */

@@ -1,0 +1,223 @@
+/*
+ * scrub_name.c - names that people chose: what they hold of paths, addresses and values.
+ *
+ * A path may hold blanks and any sign, so nobody can say where it ends. A name in which something
+ * looks like a part of one is therefore not cut but replaced: by the file of code that it ends
+ * in, with line and function, else by its number.
+ *
+ *     /home/john doe/x.py(3): f                        x.py(3): f
+ *     /usr/lib/python3/dist-packages/torch/a.py(3): f  torch/a.py(3): f
+ *     -I/home/u/inc                                    scrubbed 17
+ */
+#include "export/scrub.h"
+
+#include "export/scrub_form.h"
+
+/* Packages that everybody has or can have: folders below them may be shown. */
+static const char *const packages[] = {
+    /* of Python */
+    "asyncio", "collections", "concurrent", "ctypes", "email", "encodings", "html", "http",
+    "importlib", "json", "logging", "multiprocessing", "re", "sqlite3", "unittest", "urllib", "xml",
+    "zipfile", "zoneinfo",
+    /* others */
+    "IPython", "PIL", "_pytest", "accelerate", "aiohttp", "apex", "bitsandbytes", "cv2", "datasets",
+    "deepspeed", "diffusers", "einops", "fastai", "fastapi", "flash_attn", "flashinfer", "fsspec",
+    "functorch", "huggingface_hub", "ignite", "ipykernel", "jax", "jaxlib", "lightning",
+    "lightning_fabric", "marey", "matplotlib", "megatron", "monai", "numba", "numpy", "onnx",
+    "onnxruntime", "pandas", "peft", "pluggy", "pyarrow", "pytorch_lightning", "ray", "safetensors",
+    "scipy", "sentencepiece", "sglang", "skimage", "sklearn", "starlette", "sympy", "tensorboard",
+    "tiktoken", "timm", "tokenizers", "torch", "torch_geometric", "torchao", "torchaudio",
+    "torchdata", "torchmetrics", "torchtext", "torchtitan", "torchtune", "torchvision", "tqdm",
+    "transformer_engine", "transformers", "triton", "trl", "uvicorn", "vllm", "xformers", NULL};
+
+static const char *const extensions[] = {".py",  ".pyc", ".pyx", ".pyi", ".so",  ".c",   ".cc",
+                                         ".cpp", ".cxx", ".cu",  ".h",   ".hpp", ".cuh", NULL};
+
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* ---- files of code ---- */
+
+static struct marey_str behind(struct marey_str text, size_t at)
+{
+    return (struct marey_str){text.ptr + at, text.len - at};
+}
+
+static bool has_extension(struct marey_str file)
+{
+    for (size_t i = 0; extensions[i] != NULL; i++)
+        if (marey__str_ends(file, extensions[i]) && file.len > strlen(extensions[i]))
+            return true;
+    return false;
+}
+
+/* <string>, <frozen importlib._bootstrap>: code without a file. */
+static size_t fileless_len(struct marey_str text)
+{
+    static const char *const words[] = {"<string>", "<stdin>", "<unknown>", "<frozen "};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        const size_t len = strlen(words[i]);
+        if (!marey__str_starts(text, words[i]))
+            continue;
+        if (words[i][len - 1] == '>')
+            return len;
+        const size_t name_len = marey__form_run(text, len, "_.");
+        return len + name_len < text.len && text.ptr[len + name_len] == '>' ? len + name_len + 1
+                                                                            : 0;
+    }
+    return 0;
+}
+
+/* The length of the file at the beginning: names between slashes, none of them "..". */
+static size_t file_len(struct marey_str text)
+{
+    const size_t fileless = fileless_len(text);
+    if (fileless > 0)
+        return fileless;
+    size_t len = 0;
+    for (;;) {
+        const size_t name_len = marey__form_run(text, len, "_-.");
+        if (name_len == 0 || text.ptr[len] == '.')
+            return 0;
+        len += name_len;
+        if (len == text.len || text.ptr[len] != '/')
+            break;
+        len++;
+    }
+    return has_extension((struct marey_str){text.ptr, len}) ? len : 0;
+}
+
+/* "x.py", "x.py(3)", "x.py(3): f" up to the end; a function that is no name is left out. How much
+ * of the text is shown; 0 if it is no such thing. */
+static size_t frame_len(struct marey_str text)
+{
+    size_t at = file_len(text);
+    if (at == 0 || at == text.len)
+        return at;
+    if (text.ptr[at] != '(')
+        return 0;
+    size_t n_digits = 0;
+    while (at + 1 + n_digits < text.len && marey__form_is_digit(text.ptr[at + 1 + n_digits]))
+        n_digits++;
+    at += n_digits + 2;
+    if (n_digits == 0 || at > text.len || text.ptr[at - 1] != ')')
+        return 0;
+    if (!marey__str_starts(behind(text, at), ": "))
+        return at == text.len ? at : 0;
+    return at + 2 + marey__form_run(text, at + 2, "_.<>") == text.len ? text.len : at;
+}
+
+static bool is_package(struct marey_str text)
+{
+    for (size_t i = 0; packages[i] != NULL; i++) {
+        const size_t len = strlen(packages[i]);
+        if (marey__str_starts(text, packages[i]) && len < text.len && text.ptr[len] == '/')
+            return true;
+    }
+    return false;
+}
+
+/* Whether packages lie in the folder that ends before `at`. */
+static bool is_home_of_packages(struct marey_str text, size_t at)
+{
+    const struct marey_str folder = {text.ptr, at};
+    size_t n = at > 0 ? at - 1 : 0;
+    while (n > 0 && (marey__form_is_digit(text.ptr[n - 1]) || text.ptr[n - 1] == '.'))
+        n--;
+    return at == 0 || marey__str_ends(folder, "/site-packages/") ||
+           marey__str_ends(folder, "/dist-packages/") ||
+           marey__str_ends((struct marey_str){text.ptr, n}, "/lib/python");
+}
+
+/* The file of code with its line and function in which the text ends: as far as a known package,
+ * else without folders. Empty if it ends in none. */
+static struct marey_str shown_file(struct marey_str text)
+{
+    size_t name = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (i > 0 && !is_separator(text.ptr[i - 1]))
+            continue;
+        const struct marey_str rest = behind(text, i);
+        name = i;
+        if (is_package(rest) && is_home_of_packages(text, i) && frame_len(rest) > 0)
+            break;
+    }
+    const struct marey_str rest = behind(text, name);
+    return (struct marey_str){rest.ptr, frame_len(rest)};
+}
+
+/* ---- names ---- */
+
+/* A value behind "=" that is no number. Operators of C++ have none. */
+static bool is_assignment(struct marey_str text, size_t at)
+{
+    size_t from = at + 1;
+    if (from == text.len || marey__form_is_one_of(text.ptr[from], "=>(") ||
+        (at > 0 && marey__form_is_one_of(text.ptr[at - 1], "<>!=")) ||
+        marey__str_ends((struct marey_str){text.ptr, at}, "operator"))
+        return false;
+    while (from < text.len && marey__form_is_one_of(text.ptr[from], "[({-+"))
+        from++;
+    const size_t len = marey__form_run(text, from, "");
+    return len == 0 || !marey__form_is_number((struct marey_str){text.ptr + from, len});
+}
+
+static bool is_risky(struct marey_str text, size_t at)
+{
+    const char c = text.ptr[at];
+    const char before = at > 0 ? text.ptr[at - 1] : ' ';
+    const char next = at + 1 < text.len ? text.ptr[at + 1] : ' ';
+    if (c == '/') /* "Torch-Compiled Region: 0/1" */
+        return !marey__form_is_digit(before) || !marey__form_is_digit(next);
+    if (c == '=')
+        return is_assignment(text, at);
+    if (c == '-') /* "--password x" */
+        return before == ' ' && next == '-' && at + 2 < text.len &&
+               marey__form_is_alnum(text.ptr[at + 2]);
+    return c == '\\' || c == '@';
+}
+
+bool marey__scrub_is_harmless(struct marey_str text)
+{
+    static const char *const words[] = {"bearer ", "passw", "secret", "api_key", "apikey"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (marey__str_holds_caseless(text, words[i]))
+            return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (is_risky(text, i))
+            return false;
+    return !marey__form_has_address(text);
+}
+
+void marey__scrub_name(struct marey_str text, uint32_t number, struct marey_textbuf *out)
+{
+    if (marey__scrub_is_harmless(text)) {
+        marey__text_add_str(out, text);
+        return;
+    }
+    const struct marey_str file = shown_file(text);
+    if (file.len > 0)
+        marey__text_add_str(out, file);
+    else
+        marey__text_add_format(out, "scrubbed %u", (unsigned)number);
+}
+
+void marey__scrub_stack(struct marey_str text, struct marey_textbuf *out)
+{
+    for (size_t at = 0; at < text.len;) {
+        const struct marey_str rest = behind(text, at);
+        size_t len = 0;
+        while (len < rest.len && rest.ptr[len] != ';' && rest.ptr[len] != '\n')
+            len++;
+        const struct marey_str file = shown_file((struct marey_str){rest.ptr, len});
+        if (file.len > 0)
+            marey__text_add_str(out, file);
+        else if (len > 0)
+            marey__text_add_c(out, "scrubbed");
+        if (len < rest.len)
+            marey__text_add_byte(out, rest.ptr[len]);
+        at += len + 1;
+    }
+}

@@ -1,0 +1,155 @@
+"""``--scrub``: a secret is planted at every place of a trace where text may stand, and is gone from
+all but those that docs/scrub.md says are kept."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SEED = 20261128
+TRACES = ("sched5", "gpt_train_stack", "torch213_encoder_verbose", "torch211_streams_sync",
+          "torch211_threads_verbose", "dataparallel_infer")  # fmt: skip
+
+# What a secret may stand in. Only the plain word may stay, and only where people choose names.
+PLAIN = "{}"
+SHAPES = (
+    "/home/{}", "/home/{}/x.py(3): f", "/home/john {}/x.py(3): f", "C:\\Users\\John {}\\x.py", "@/home/{}",
+    "\\\\{}\\share", "-I/home/{}/inc", "git@host:{}/repo", "{}@corp.com", "https://u:{}@h/p", "s3://<{}>/x",
+    "/usr/lib/python3/site-packages/../../home/{}/x.py", "nn.Module: Net /data/{}/y", "token={}", "10.1.2.3 {}",
+    "--password {}", "Authorization: Bearer {}", "/home/\n{}", "~/{}/a.py(1): f", "$HOME/{}", "/home/x;{}/y",
+    "ssh -i /home/{}/.ssh/id", "<frozen /home/{}>(1): f", "/home/\u2028{}/a", "../{}/a.py(3): g",
+)  # fmt: skip
+
+
+def places(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    """(kind of place, container, key or index) of all strings and keys below a value. Records of a
+    phase and category are a kind, elements of a list too."""
+    if isinstance(value, dict):
+        for key, item in list(value.items()):
+            yield (*path, key, "<key>"), value, key
+            if isinstance(item, str | int | float) and not isinstance(item, bool):
+                yield (*path, key), value, key
+            yield from places(item, (*path, key))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            kind = (*path, "[]")
+            if path == ("traceEvents",) and isinstance(item, dict):
+                kind = (*path, str(item.get("ph")), str(item.get("cat", item.get("name"))))
+            if isinstance(item, str | int | float):
+                yield kind, value, i
+            yield from places(item, kind)
+
+
+def plant(trace: Any, make: Callable[[int], str]) -> list[tuple[str, ...]]:
+    """Plants one text at the first place of each kind; which kinds there were."""
+    kinds: dict[tuple[str, ...], tuple[Any, Any]] = {}
+    for kind, container, key in places(trace):
+        kinds.setdefault(kind, (container, key))
+    for number, (kind, (container, key)) in enumerate(kinds.items()):
+        if kind[0] == "traceEvents" and kind[-1] in {"ph", "ts", "dur"}:
+            continue  # what a record is
+        if kind[-1] != "<key>":
+            container[key] = make(number)
+        elif isinstance(container, dict):
+            container[make(number)] = container.get(key, 1)  # beside the member that is known
+    return list(kinds)
+
+
+def is_name(kind: tuple[str, ...]) -> bool:
+    """Names of records, and keys of the values of a counter."""
+    return kind[0] == "traceEvents" and (
+        (kind[1] != "M" and kind[3:] == ("name",)) or (kind[1] == "C" and kind[3] == "args")
+    )
+
+
+def scrub(command: Path, trace: Any, folder: Path) -> str:
+    planted, shown = folder / "planted.json", folder / "shown.json"
+    planted.write_text(json.dumps(trace), encoding="utf-8")
+    done = subprocess.run([command, "convert", "--force", "--scrub", planted, shown],
+                          capture_output=True, check=False, encoding="utf-8", timeout=60)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return shown.read_text("utf-8")
+
+
+def read(data: Path, name: str) -> Any:
+    trace = json.loads(gzip.decompress((data / f"{name}.json.gz").read_bytes()))
+    trace["traceEvents"] = trace["traceEvents"][:3000] + [
+        {"ph": "C", "cat": "x", "name": "loss", "pid": 1, "tid": 1, "ts": 5, "args": {"loss": 1.5, "by": "me"}},
+        {"ph": "i", "cat": "mine", "name": "mark", "s": "t", "pid": 1, "tid": 1, "ts": 5},
+        {"ph": "b", "cat": "io", "name": "io", "id": "0x1", "pid": 1, "tid": 1, "ts": 5, "scope": "s"},
+    ]  # fmt: skip
+    return trace
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_no_secret_is_left_at_any_place(name: str, command: Path, data: Path, tmp_path: Path) -> None:
+    dice = random.Random(SEED)
+    for shape in (PLAIN, *dice.sample(SHAPES, 6)):
+        trace = read(data, name)
+        secrets = [f"sEcReT{i:05}x" if shape != PLAIN else f"zq{i:05}Wort" for i in range(4000)]
+        kinds = plant(trace, lambda i, shape=shape, secrets=secrets: shape.format(secrets[i]))
+        text = scrub(command, trace, tmp_path)
+        left = [kind for kind, secret in zip(kinds, secrets, strict=False) if secret in text]
+        assert [kind for kind in left if shape != PLAIN or not is_name(kind)] == [], shape
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_shape_of_a_secret_stays(shape: str, command: Path, tmp_path: Path) -> None:
+    text = shape.format("tokken")
+    here = {"pid": text, "tid": text, "ts": 5, "dur": 2}
+    kinds = ("cpu_op", "kernel", "user_annotation", "gpu_user_annotation", "python_function", text)
+    trace = {
+        "traceEvents": [
+            {"ph": "X", "cat": cat, "name": text, "args": {"Call stack": text}, **here} for cat in kinds
+        ]
+    }  # fmt: skip
+    assert "tokken" not in scrub(command, trace, tmp_path)
+
+
+KEPT = {
+    "aten::mm": "cpu_op", "Torch-Compiled Region: 0/1": "cpu_op", "LayerNorm affine=False": "user_annotation",
+    "void at::native::(anonymous namespace)::f<4, at::F<float> >(int, float*)": "kernel",
+    "T& T::operator=<int>(T const&)": "kernel", "a <= b, c => d": "kernel", "step[DECODE bs=32]": "user_annotation",
+    "torch/nn/modules/linear.py(114): forward": "python_function", "<built-in function len>": "python_function",
+    "<frozen importlib._bootstrap>(1390): _handle_fromlist": "python_function", "x.py(7): <lambda>": "python_function",
+    "Memcpy HtoD (Pageable -> Device)": "gpu_memcpy", "Optimizer.step#SGD.step": "user_annotation",
+}  # fmt: skip
+
+
+def test_names_without_a_sign_of_a_path_are_kept(command: Path, tmp_path: Path) -> None:
+    here = {"pid": 1, "tid": 1, "ts": 5, "dur": 2}
+    records = [{"ph": "X", "cat": cat, "name": name, **here} for name, cat in KEPT.items()]
+    shown = json.loads(scrub(command, {"traceEvents": records}, tmp_path))
+    assert {record["name"] for record in shown["traceEvents"] if record["ph"] == "X"} == set(KEPT)
+
+
+def test_values_of_a_known_form_are_kept(command: Path, tmp_path: Path) -> None:
+    args = {"Input type": ["float", "c10::BFloat16", "TensorList", "long int", "c10::complex<double>", ""],
+            "dtype": "Float8_e4m3fn", "Collective name": "_allgather_base", "kernel_backend": "triton",
+            "cuda_sync_kind": "Stream Wait Event", "Input Dims": [[2, 3], []], "grid": [1, 2, 3],
+            "Call stack": "torch/nn/modules/module.py(1): _call_impl;train.py(7): <module>"}  # fmt: skip
+    head = {"displayTimeUnit": "ms", "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}],
+            "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 2,
+                                "pg_config": [{"pg_name": "0", "backend_config": "cpu:gloo,cuda:nccl"}]}}  # fmt: skip
+    record = {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 5, "dur": 2, "args": args}
+    shown = json.loads(scrub(command, {**head, "traceEvents": [record]}, tmp_path))
+    assert shown["traceEvents"][-1]["args"] == args
+    assert {key: shown[key] for key in head} == head
+
+
+@pytest.mark.parametrize(
+    "device",
+    ["NVIDIA H100 80GB HBM3", "Tesla V100-DGXS-32GB", "Quadro GP100", "NVIDIA A100-PG509-200", "NVIDIA B200",
+     "AMD Radeon Graphics", "NVIDIA GeForce RTX 2080 Ti", "AMD Instinct MI300X VF", "Intel(R) Data Center GPU Max 1550"],
+)  # fmt: skip
+def test_devices_keep_their_name(device: str, command: Path, tmp_path: Path) -> None:
+    trace = {"deviceProperties": [{"id": 0, "name": device}], "traceEvents": []}
+    trace["traceEvents"] = [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 5, "dur": 2}]
+    assert json.loads(scrub(command, trace, tmp_path))["deviceProperties"][0]["name"] == device
