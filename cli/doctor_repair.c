@@ -14,9 +14,16 @@ static void tell(const struct diagnosis *diagnosis, const char *path)
 {
     const uint64_t n_set_aside = diagnosis_count(diagnosis, MAREY_LEDGER_QUARANTINED);
     const uint64_t n_repaired = diagnosis_count(diagnosis, MAREY_LEDGER_REPAIRED);
+    uint64_t n_findings = 0;
 
-    message_print("wrote '%s': %" PRIu64 " records left out, %" PRIu64 " repaired", path,
-                  n_set_aside, n_repaired);
+    for (size_t i = 0; i < diagnosis->ledger.n_rows; i++) {
+        const struct marey_ledger_row *row = &diagnosis->ledger.rows[i];
+        if (row->map == MAREY_LEDGER_FINDING && marey_chrome_mends(row))
+            n_findings += row->count;
+    }
+    message_print("wrote '%s': %" PRIu64 " records left out, %" PRIu64 " repaired, %" PRIu64
+                  " findings mended",
+                  path, n_set_aside, n_repaired, n_findings);
 }
 
 enum cli_exit diagnosis_repair(const struct diagnosis *diagnosis, const char *path, bool scrub,

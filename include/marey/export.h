@@ -124,7 +124,8 @@ struct marey_chrome_options {
     bool omit_args;  /* leave args out: quicker and smaller, and no longer the same trace */
     bool repair;     /* write only what every strict reader takes and we would not repair: records
                         that were set aside are left out, args are JSON without a key twice; the
-                        head's members "mareyLeftOut" and "mareyRepaired" count by reason */
+                        head's members "mareyLeftOut" and "mareyRepaired" (what
+                        marey_chrome_mends) count by reason */
     bool scrub;      /* leave out what tells whose trace it is, and repair (docs/scrub.md) */
 };
 
@@ -133,7 +134,8 @@ struct marey_chrome_options {
  * phases, ends without a begin) are counted in the head's member "mareyLeftOut". What is
  * written is JSON also where the file was not: NaN and infinities in args become null, other
  * scalars that JSON does not have (000, .5) strings, counted in the member "mareyMended"
- * behind the records.
+ * behind the records ("scalars"; "texts" are args and members that `repair` mended in another
+ * way), with what such a member of the last source counted before.
  * A trace of several sources becomes one file, which is read back as several; other programs
  * see one trace in which pids and arrows of the sources do not collide.
  * \fails MAREY_IO (nothing is left behind, an old file is as it was), MAREY_NOMEM,
@@ -141,6 +143,10 @@ struct marey_chrome_options {
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_export_chrome(struct marey_trace *trace, const char *path,
                     const struct marey_chrome_options *options, struct marey_error *err);
+
+/* Whether the file that `repair` writes does not show a row of the ledger any more: all that was
+ * repaired, and findings about the text of the file. The head's "mareyRepaired" counts those. */
+MAREY_API bool marey_chrome_mends(const struct marey_ledger_row *row);
 
 /* Takes the next bytes of an export, borrowed for the call. Another status than MAREY_OK
  * ends the export, which returns it with what the function left in *err. */

@@ -81,6 +81,12 @@ struct marey_chrome_parts {
     uint64_t *flow_ids; /* [n_sources] added to the ids of arrows */
 };
 
+/* What was mended of args and members. */
+struct marey_chrome_mended {
+    uint64_t n_scalars; /* that JSON does not have */
+    uint64_t n_texts;   /* that were no JSON apart from scalars, or had a key twice */
+};
+
 struct marey_chrome {
     struct marey_alloc alloc;
     struct marey_trace *trace;
@@ -135,7 +141,7 @@ struct marey_chrome {
     bool has_left_out;
     bool has_repaired;
 
-    uint64_t n_mended; /* scalars of args that JSON does not have */
+    struct marey_chrome_mended mended;
     struct marey_textbuf out;
     marey_sink_fn sink; /* NULL: out keeps all */
     void *sink_ctx;
@@ -248,6 +254,11 @@ bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i);
 void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_str key,
                                     struct marey_str text);
 
+/* Whether the i-th member tells what was mended before and comes behind the records again, with
+ * what was mended now: one of the last source, of our form. What it counts is added if so. */
+bool marey__chrome_was_mended(struct marey_chrome *chrome, size_t i,
+                              struct marey_chrome_mended *before);
+
 /* Makes the members that tell of the writing, in `scratch`; before the others are asked for. */
 enum marey_status marey__chrome_own_members(struct marey_chrome *chrome);
 
@@ -278,8 +289,9 @@ bool marey__chrome_named_args(struct marey_chrome *chrome, const struct marey_me
                               struct marey_str args);
 
 /* chrome_strict.c. Adds the text as JSON that every strict reader takes, whatever it is; returns
- * how many scalars were mended. */
-uint64_t marey__chrome_add_strict(struct marey_textbuf *out, struct marey_str json);
+ * what was mended. */
+struct marey_chrome_mended marey__chrome_add_strict(struct marey_textbuf *out,
+                                                    struct marey_str json);
 
 /* chrome_value.c. Adds a string from its opening quote, a number or a word; returns the bytes
  * used, at least one. */

@@ -7,7 +7,7 @@
  *       "traceEvents": [
  *       metadata records, records, flows
  *       ],
- *       "mareyMended": {"scalars": 3},     only if args had scalars that are no JSON
+ *       "mareyMended": {"scalars": 3},     only if args had scalars that are no JSON; "texts" too
  *       "traceName": "..."
  *     }
  *
@@ -145,16 +145,32 @@ enum marey_status marey__chrome_meta_records(struct marey_chrome *chrome, uint32
     return marey__chrome_flush(chrome, 0);
 }
 
+/* What was mended, now and in the writings before this one. */
+static void add_mended(struct marey_chrome *chrome)
+{
+    size_t n_metas = 0;
+    struct marey_chrome_mended mended = chrome->mended;
+    bool has_member = mended.n_scalars > 0 || mended.n_texts > 0;
+    (void)marey_trace_metas(chrome->trace, &n_metas);
+    for (size_t i = 0; i < n_metas; i++)
+        has_member |= marey__chrome_was_mended(chrome, i, &mended);
+    if (!has_member)
+        return;
+    marey__text_add_c(&chrome->out, ",\n  \"mareyMended\": {\"scalars\": ");
+    marey__text_add_u64(&chrome->out, mended.n_scalars);
+    if (mended.n_texts > 0) {
+        marey__text_add_c(&chrome->out, ", \"texts\": ");
+        marey__text_add_u64(&chrome->out, mended.n_texts);
+    }
+    marey__text_add_c(&chrome->out, "}");
+}
+
 enum marey_status marey__chrome_tail(struct marey_chrome *chrome)
 {
     size_t n_metas = 0;
     const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n_metas);
     marey__text_add_c(&chrome->out, "\n  ]");
-    if (chrome->n_mended > 0) {
-        marey__text_add_c(&chrome->out, ",\n  \"mareyMended\": {\"scalars\": ");
-        marey__text_add_u64(&chrome->out, chrome->n_mended);
-        marey__text_add_c(&chrome->out, "}");
-    }
+    add_mended(chrome);
     if (n_metas > 0 && is_last_member(chrome, &meta[n_metas - 1], true) &&
         marey__chrome_shows_member(chrome, n_metas - 1)) {
         marey__text_add_c(&chrome->out, ",\n  ");

@@ -13,13 +13,22 @@
 #define OWN_LEFT_OUT "mareyLeftOut"
 #define OWN_REPAIRED "mareyRepaired"
 #define OWN_SCRUBBED "mareyScrubbed"
+#define OWN_MENDED "mareyMended"
 
 /* ---- text of the file ---- */
 
+static void count_mended(struct marey_chrome *chrome, struct marey_chrome_mended mended)
+{
+    chrome->mended.n_scalars += mended.n_scalars;
+    chrome->mended.n_texts += mended.n_texts;
+}
+
 void marey__chrome_add_text(struct marey_chrome *chrome, struct marey_str text)
 {
-    chrome->n_mended += chrome->repairs ? marey__chrome_add_strict(&chrome->out, text)
-                                        : marey__chrome_add_value(&chrome->out, text);
+    if (chrome->repairs)
+        count_mended(chrome, marey__chrome_add_strict(&chrome->out, text));
+    else
+        chrome->mended.n_scalars += marey__chrome_add_value(&chrome->out, text);
 }
 
 static struct marey_str view_of(struct marey_chrome *chrome, const struct marey_textbuf *text)
@@ -32,7 +41,7 @@ static struct marey_str view_of(struct marey_chrome *chrome, const struct marey_
 static struct marey_str make_strict(struct marey_chrome *chrome, struct marey_str text)
 {
     marey__text_reset(&chrome->strict);
-    chrome->n_mended += marey__chrome_add_strict(&chrome->strict, text);
+    count_mended(chrome, marey__chrome_add_strict(&chrome->strict, text));
     return view_of(chrome, &chrome->strict);
 }
 
@@ -95,10 +104,46 @@ void marey__chrome_shown_release(struct marey_chrome *chrome)
     marey__text_release(&chrome->strict);
 }
 
+/* {"scalars": 3, "texts": 1}; false for anything else. */
+static bool read_mended(struct marey_str text, struct marey_chrome_mended *mended)
+{
+    struct marey_json json = marey__json(text);
+    struct marey_str key;
+    if (!marey__json_enter(&json, '{'))
+        return false;
+    while (marey__json_key(&json, &key)) {
+        int64_t n = 0;
+        if (!marey__json_i64(&json, &n) || n < 0)
+            return false;
+        if (marey__str_is_c(key, "scalars"))
+            mended->n_scalars += (uint64_t)n;
+        else if (marey__str_is_c(key, "texts"))
+            mended->n_texts += (uint64_t)n;
+        else
+            return false;
+    }
+    return !json.failed;
+}
+
+bool marey__chrome_was_mended(struct marey_chrome *chrome, size_t i,
+                              struct marey_chrome_mended *before)
+{
+    size_t n = 0;
+    const struct marey_meta *meta = &marey_trace_metas(chrome->trace, &n)[i];
+    struct marey_chrome_mended mended = {0};
+    if (meta->source_idx + 1 != chrome->n_sources ||
+        !marey__str_is_c(marey_trace_string(chrome->trace, meta->key_id), OWN_MENDED) ||
+        !read_mended(marey_trace_string(chrome->trace, meta->json_id), &mended))
+        return false;
+    before->n_scalars += mended.n_scalars;
+    before->n_texts += mended.n_texts;
+    return true;
+}
+
 /* Members that the writer makes itself, or that would be taken for the list. */
 static bool is_own(const struct marey_chrome *chrome, struct marey_str key)
 {
-    return marey__str_is_c(key, "traceEvents") || marey__str_is_c(key, "mareyMended") ||
+    return marey__str_is_c(key, "traceEvents") || marey__str_is_c(key, OWN_MENDED) ||
            (chrome->has_left_out && marey__str_is_c(key, OWN_LEFT_OUT)) ||
            (chrome->has_repaired && marey__str_is_c(key, OWN_REPAIRED)) ||
            (chrome->scrubs && marey__str_is_c(key, OWN_SCRUBBED));
@@ -109,6 +154,9 @@ bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i)
     size_t n = 0;
     const struct marey_meta *meta = &marey_trace_metas(chrome->trace, &n)[i];
     const struct marey_str key = marey_trace_string(chrome->trace, meta->key_id);
+    struct marey_chrome_mended before = {0};
+    if (marey__chrome_was_mended(chrome, i, &before))
+        return false;
     if (!chrome->repairs)
         return true;
     if (marey__hashmap_get(&chrome->last_meta, (uint64_t)meta->source_idx << 32 | meta->key_id) !=
@@ -134,12 +182,11 @@ void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_st
 
 /* ---- what was repaired ---- */
 
-/* Findings that the new file does not show any more. */
-static bool is_mended(const struct marey_ledger_row *row)
+bool marey_chrome_mends(const struct marey_ledger_row *row)
 {
-    static const char *const findings[] = {"truncated",     "bad_gzip",
-                                           "bad_metadata",  "joined_documents",
-                                           "name_mismatch", "clock_stepped_back"};
+    static const char *const findings[] = {
+        "truncated",     "bad_gzip",           "bad_metadata", "joined_documents",
+        "name_mismatch", "clock_stepped_back", "bad_args"};
     if (row->map == MAREY_LEDGER_REPAIRED)
         return true;
     for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
@@ -173,7 +220,7 @@ add_counts(struct marey_chrome *chrome, const struct marey_ledger *ledger, const
 
 static uint64_t repaired_of(const struct marey_chrome *chrome, const struct marey_ledger_row *row)
 {
-    return chrome->repairs && is_mended(row) ? row->count : 0;
+    return chrome->repairs && marey_chrome_mends(row) ? row->count : 0;
 }
 
 enum marey_status marey__chrome_own_members(struct marey_chrome *chrome)

@@ -37,8 +37,8 @@ struct strict {
     size_t n_members;
     size_t capacity;
     size_t depth;
-    uint64_t n_mended;
-    bool is_changed;
+    struct marey_chrome_mended mended;
+    bool is_changed; /* apart from scalars */
 };
 
 static void add_value(struct strict *strict);
@@ -89,9 +89,7 @@ static void add_string(struct strict *strict)
 
 static void add_scalar(struct strict *strict)
 {
-    const uint64_t before = strict->n_mended;
-    strict->at += marey__chrome_put_scalar(strict->out, rest_of(strict), &strict->n_mended);
-    strict->is_changed |= strict->n_mended != before;
+    strict->at += marey__chrome_put_scalar(strict->out, rest_of(strict), &strict->mended.n_scalars);
 }
 
 /* ---- members ---- */
@@ -288,7 +286,8 @@ static void add_value(struct strict *strict)
     }
 }
 
-uint64_t marey__chrome_add_strict(struct marey_textbuf *out, struct marey_str json)
+struct marey_chrome_mended marey__chrome_add_strict(struct marey_textbuf *out,
+                                                    struct marey_str json)
 {
     struct strict strict = {
         .alloc = out->alloc,
@@ -299,12 +298,12 @@ uint64_t marey__chrome_add_strict(struct marey_textbuf *out, struct marey_str js
     const size_t from = out->len;
     marey__text_init(&strict.key, &out->alloc);
     add_value(&strict);
-    strict.is_changed |= peek(&strict) != '\0';
-    if (!strict.is_changed && !out->failed) {
+    strict.mended.n_texts = strict.is_changed || peek(&strict) != '\0';
+    if (strict.mended.n_texts == 0 && strict.mended.n_scalars == 0 && !out->failed) {
         out->len = from;
         marey__text_add_str(out, json);
     }
     marey__text_release(&strict.key);
     marey__dealloc(&strict.alloc, strict.member, strict.capacity, sizeof *strict.member);
-    return strict.n_mended;
+    return strict.mended;
 }
