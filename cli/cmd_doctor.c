@@ -79,24 +79,30 @@ static enum cli_exit examine_traces(const struct doctor_settings *doctor, size_t
     struct input_examined examined = {0};
     struct diagnosis diagnosis = {0};
     struct text text = {0};
+    enum cli_exit repaired = CLI_DONE;
     enum cli_exit result = CLI_FAILED;
 
+    /* Asked before the work; the library asks again when it takes the name. */
+    if (doctor->repaired != NULL && !doctor->overwrite && access(doctor->repaired, F_OK) == 0) {
+        message_print("cannot write '%s': file exists, use --force to overwrite it",
+                      doctor->repaired);
+        goto done;
+    }
     if (!input_examine(n_operands, operands, doctor->n_threads, &examined))
         goto done;
     if (diagnosis_make(&examined, &diagnosis, &err) != MAREY_OK) {
         message_print("%s", err.message);
         goto done;
     }
-    if (doctor->repaired != NULL && diagnosis_repair(&diagnosis, doctor->repaired, doctor->scrub,
-                                                     doctor->overwrite) != CLI_DONE)
-        goto done;
+    if (doctor->repaired != NULL)
+        repaired = diagnosis_repair(&diagnosis, doctor->repaired, doctor->scrub, doctor->overwrite);
     if (doctor->format == DOCTOR_JSON)
         diagnosis_as_json(&diagnosis, &text);
     else
         diagnosis_as_text(&diagnosis, doctor->is_strict, &text);
     result = output_text(doctor->output, doctor->overwrite, &text);
     if (result == CLI_DONE)
-        result = diagnosis_exit(&diagnosis, doctor->is_strict);
+        result = repaired == CLI_DONE ? diagnosis_exit(&diagnosis, doctor->is_strict) : CLI_FAILED;
 
 done:
     input_release(&examined);
@@ -214,9 +220,10 @@ const struct command command_doctor = {
         "Exits with 0 if all is well, with 1 if something was set aside, repaired or found, with 3 "
         "if a file cannot be read. Slices that cross are what torch writes in any case: where they "
         "are all that is found, it exits with 0 unless --strict is given.\n\n"
-        "With --repair, OUT counts in its head what was left out and what was repaired, by reason. "
+        "With --repair, OUT counts in its head what was left out and what was mended, by reason. "
         "Several files, or traces behind one another in a file, become one file, as with 'marey "
-        "convert'. The exit status is that of FILE.\n\n"
+        "convert'. What is found is told in any case; the exit status is that of FILE, or 3 if OUT "
+        "cannot be written.\n\n"
         "Without a file: lists each collector with its state, the reason and what to do about it. "
         "A collector hands records to the recorder: that of torch is compiled for the torch of one "
         "Python, by the C++ compiler of this machine, into a cache, when it is first needed or by "

@@ -114,7 +114,42 @@ def test_what_was_left_out_and_repaired_is_told(command: Path, tmp_path: Path) -
     assert written["traceEvents"][0]["args"] == {"x": "01"}
     refused = run(command, "doctor", "--repair", fixed, broken)
     assert refused.returncode == 3
-    assert "exists" in refused.stderr
+    assert "file exists, use --force to overwrite it" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "reason", "mended"),
+    [('{"a":1,}', "bad_args", {"scalars": 0, "texts": 1}), ('{"a":[1 2]}', "bad_args", {"scalars": 0, "texts": 1}),
+     ('{"a":' + "[" * 300 + "]" * 300 + "}", "bad_args", {"scalars": 0, "texts": 1}),
+     ('{"a":NaN}', "non_finite", {"scalars": 1}),
+     ('{"a":1,"a":2}', "duplicate_key", {"scalars": 0, "texts": 1})],
+)  # fmt: skip
+def test_what_is_mended_is_counted(
+    args: str, reason: str, mended: dict[str, int], command: Path, tmp_path: Path
+) -> None:
+    broken, fixed = tmp_path / "broken.json", tmp_path / "fixed.json"
+    record = '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2,"args":%s}'
+    broken.write_text(f'{{"traceEvents":[{record % args}]}}', encoding="utf-8")
+    done = run(command, "doctor", "--repair", fixed, broken)
+    is_finding = reason == "bad_args"
+    assert f"0 records left out, {int(not is_finding)} repaired, {int(is_finding)} findings mended" in done.stderr
+    written = read_strictly(fixed)
+    assert written["mareyRepaired"] == {reason: 1}
+    assert written["mareyMended"] == mended
+
+
+def test_json_comes_also_of_what_cannot_be_repaired(command: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("no trace", encoding="utf-8")
+    done = run(command, "doctor", "-f", "json", "--repair", tmp_path / "fixed.json", broken)
+    assert done.returncode == 3
+    assert [trace["loads"] for trace in json.loads(done.stdout)["traces"]] == [False]
+    assert not (tmp_path / "fixed.json").exists()
+    done = run(command, "doctor", "-f", "json", "--repair", tmp_path / "none/fixed.json",
+               Path(__file__).parent.parent / "data/sched5.json.gz")  # fmt: skip
+    assert done.returncode == 3
+    assert "cannot write" in done.stderr
+    assert json.loads(done.stdout)["traces"][0]["loads"]
 
 
 def test_joined_documents_become_one(command: Path, data: Path, tmp_path: Path) -> None:
