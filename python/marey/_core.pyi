@@ -159,7 +159,14 @@ class Trace:
     def arg_texts(self, arg: int, /) -> memoryview | None: ...
     def walk_args(self, offsets: Buffer, /) -> list[bytes | None]: ...
     def export_chrome(
-        self, path: str, overwrite: bool, omit_args: bool, compression: int, /
+        self,
+        path: str,
+        overwrite: bool,
+        omit_args: bool,
+        compression: int,
+        repair: bool = False,
+        scrub: bool = False,
+        /,
     ) -> None: ...
     def export_chrome_text(self) -> bytes: ...
     def averages(

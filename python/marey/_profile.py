@@ -536,15 +536,21 @@ class profile:
         return told(ProfileAverages(self.trace, grouping))
 
     def export_chrome_trace(
-        self, path: Path, overwrite: bool = True, use_python_export: bool = False
+        self,
+        path: Path,
+        overwrite: bool = True,
+        use_python_export: bool = False,
+        *,
+        repair: bool = False,
+        scrub: bool = False,
     ) -> None:
         """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
 
         The file appears complete or not at all. As torch does, it takes the place of an
         earlier one, unless overwrite is false. use_python_export is torch's, whose handler for TensorBoard hands it over;
-        there is one exporter here.
+        there is one exporter here. repair and scrub: see Trace.export_chrome_trace.
         """
-        self.trace.export_chrome_trace(path, overwrite)
+        self.trace.export_chrome_trace(path, overwrite, repair=repair, scrub=scrub)
 
     # -- metadata
 

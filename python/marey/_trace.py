@@ -542,18 +542,26 @@ class Trace:
             include_python_functions,
         )
 
-    def export_chrome_trace(self, path: Path, overwrite: bool = False) -> None:
+    def export_chrome_trace(
+        self, path: Path, overwrite: bool = False, *, repair: bool = False, scrub: bool = False
+    ) -> None:
         """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
 
         The file appears complete or not at all; an existing one is kept unless overwrite
         is true.
+
+        repair: write what every strict reader takes, as ``marey doctor --repair`` does: without
+        the records that were set aside, with args mended; the head counts what was left out and
+        mended. What is wrong in args is named there for a trace of ``load(..., check="all")``.
+        scrub: repair, and leave out what tells whose trace it is (host, user, paths, unknown
+        members and args); docs/scrub.md says what stays.
         """
         name = os.fspath(path)
         if not overwrite and os.path.isfile(name):
             raise FileExistsError(
                 errno.EEXIST, "it exists, pass overwrite=True or choose another name", name
             )
-        self._core.export_chrome(name, overwrite, False, 0)
+        self._core.export_chrome(name, overwrite, False, 0, repair, scrub)
 
     def __repr__(self) -> str:
         sources = self.sources

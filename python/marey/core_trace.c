@@ -480,13 +480,17 @@ static PyObject *trace_export_chrome(PyObject *self, PyObject *args)
     PyObject *path = NULL;
     int overwrite = 0;
     int omit_args = 0;
+    int repair = 0;
+    int scrub = 0;
     enum marey_status status;
 
-    if (!PyArg_ParseTuple(args, "O&ppi", PyUnicode_FSConverter, &path, &overwrite, &omit_args,
-                          &options.compression))
+    if (!PyArg_ParseTuple(args, "O&ppi|pp", PyUnicode_FSConverter, &path, &overwrite, &omit_args,
+                          &options.compression, &repair, &scrub))
         return NULL;
     options.overwrite = overwrite != 0;
     options.omit_args = omit_args != 0;
+    options.repair = repair != 0;
+    options.scrub = scrub != 0;
 
     Py_BEGIN_ALLOW_THREADS
         status = marey_export_chrome(core_trace_of(self), PyBytes_AS_STRING(path), &options, &err);

@@ -168,6 +168,22 @@ def test_options_that_make_no_sense_are_refused(
     assert run(command, "doctor", *words, data / "sched5.json.gz").returncode == 2
 
 
+@pytest.mark.parametrize("options", [{"repair": True}, {"scrub": True}, {"repair": True, "scrub": True}])
+def test_python_writes_what_the_command_writes(
+    options: dict[str, bool], command: Path, data: Path, tmp_path: Path
+) -> None:
+    broken = data / "fixtures/F18_missing_members.json"
+    trace = marey.load(broken, check="all")
+    trace.export_chrome_trace(tmp_path / "python.json", **options)
+    words = ["--scrub"] if "scrub" in options else []
+    assert repair(command, broken, tmp_path / "command.json", *words)
+    assert (tmp_path / "python.json").read_bytes() == (tmp_path / "command.json").read_bytes()
+    trace.export_chrome_trace(tmp_path / "plain.json")
+    assert (tmp_path / "plain.json").read_bytes() != (tmp_path / "python.json").read_bytes()
+    with pytest.raises(TypeError):
+        trace.export_chrome_trace(tmp_path / "other.json", False, True)  # type: ignore[misc]
+
+
 # ---- scrub ------------------------------------------------------------------------------------
 
 SECRETS = ("hunter2", "alice", "host17", "acme", "/home", "10.1.2.3", "tok_")
