@@ -327,6 +327,7 @@ static const struct {
     {offsetof(struct core_state, range_method_type), &core_range_method_spec},
     {offsetof(struct core_state, op_range_type), &core_op_range_spec},
     {offsetof(struct core_state, ranged_type), &core_ranged_spec},
+    {offsetof(struct core_state, slice_type), &core_slice_spec},
 };
 
 #define N_TYPES (sizeof types / sizeof types[0])
@@ -349,7 +350,7 @@ static bool add_types(PyObject *module, struct core_state *state)
     return core_range_types_init(state);
 }
 
-static bool add_kinds(PyObject *module)
+static bool add_kinds(PyObject *module, struct core_state *state)
 {
     PyObject *names = PyTuple_New(MAREY_N_KINDS);
     for (int kind = 0; names != NULL && kind < MAREY_N_KINDS; kind++) {
@@ -360,7 +361,7 @@ static bool add_kinds(PyObject *module)
             PyTuple_SET_ITEM(names, kind, name);
     }
     const bool is_added = names != NULL && PyModule_AddObjectRef(module, "KINDS", names) == 0;
-    Py_XDECREF(names);
+    state->kinds = names;
     return is_added;
 }
 
@@ -383,7 +384,7 @@ static int module_exec(PyObject *module)
         return -1;
     if (!add_types(module, state))
         return -1;
-    if (!add_kinds(module) || !add_fields(module) || !core_record_constants(module) ||
+    if (!add_kinds(module, state) || !add_fields(module) || !core_record_constants(module) ||
         PyModule_AddFunctions(module, core_record_functions) < 0)
         return -1;
     if (PyModule_AddStringConstant(module, "VERSION", MAREY_VERSION_STRING) < 0)
@@ -396,6 +397,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     struct core_state *state = PyModule_GetState(module);
 
     Py_VISIT(state->error);
+    Py_VISIT(state->kinds);
     for (size_t i = 0; i < CORE_N_STATUSES; i++)
         Py_VISIT(state->exception[i]);
     for (size_t i = 0; i < N_TYPES; i++)
@@ -408,6 +410,7 @@ static int module_clear(PyObject *module)
     struct core_state *state = PyModule_GetState(module);
 
     Py_CLEAR(state->error);
+    Py_CLEAR(state->kinds);
     for (size_t i = 0; i < CORE_N_STATUSES; i++)
         Py_CLEAR(state->exception[i]);
     for (size_t i = 0; i < N_TYPES; i++)

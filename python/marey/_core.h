@@ -39,10 +39,16 @@ struct core_state {
     PyTypeObject *range_method_type;
     PyTypeObject *op_range_type;
     PyTypeObject *ranged_type;
+    PyTypeObject *slice_type;
+    PyObject *kinds; /* KINDS, the names of enum marey_kind */
 };
 
 struct core_trace {
     PyObject_HEAD struct marey_trace *trace;
+    struct marey_slices slices;
+    const int64_t *self_ns; /* NULL until asked for */
+    PyObject **names;       /* [n_names] by string id, NULL until asked for; NULL: none yet */
+    size_t n_names;
 };
 
 struct core_state *core_state_of(PyObject *object);
@@ -134,6 +140,7 @@ extern PyType_Spec core_range_spec;
 extern PyType_Spec core_range_method_spec;
 extern PyType_Spec core_op_range_spec;
 extern PyType_Spec core_ranged_spec;
+extern PyType_Spec core_slice_spec;
 
 /* What no slot can set. */
 bool core_range_types_init(const struct core_state *state);
@@ -142,6 +149,14 @@ static inline struct marey_trace *core_trace_of(PyObject *self)
 {
     return ((struct core_trace *)self)->trace;
 }
+
+bool core_is_trace(PyObject *object);
+
+/* The text of a string as str, the same object each time; None for MAREY_NONE. */
+PyObject *core_trace_name(PyObject *self, uint32_t string_id);
+
+/* Self times of all slices; NULL, with an exception, if they cannot be made. */
+const int64_t *core_trace_self_ns(PyObject *self);
 
 /* A Trace object that owns the trace; frees it on failure. */
 PyObject *core_trace_wrap(const struct core_state *state, struct marey_trace *trace);

@@ -5,12 +5,17 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from marey import _core
 from marey._json import parse_json
 from marey._torch_records import Interval
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
+
     from marey._trace import Trace
 
 UNKNOWN = -(2**63)
@@ -166,25 +171,14 @@ class Track:
         return f"<marey.Track {self.label}, {self.n_slices} slices>"
 
 
-class Event:
-    """One slice of a trace."""
+class Event(_core.Slice):
+    """One slice of a trace.
 
-    __slots__ = ("_trace", "index")
+    The extension has what is read most often: ``name``, ``kind``, ``is_device``, ``start_ns``,
+    ``dur_ns``, ``end_ns``, ``self_ns``, ``is_open``, ``crosses`` and ``self_cpu_time_total``.
+    """
 
-    def __init__(self, trace: Trace, index: int) -> None:
-        self._trace = trace
-        self.index = index
-
-    @property
-    def name(self) -> str | None:
-        """None where the record has no name."""
-        name_id = self._trace._slices["name_id"][self.index]
-        return None if name_id == NONE else self._trace.strings[name_id]
-
-    @property
-    def kind(self) -> str:
-        """What the category means: "op", "kernel", …"""
-        return self._trace._categories[self._trace._slices["cat_id"][self.index]].kind_name
+    __slots__ = ()
 
     @property
     def category(self) -> str | None:
@@ -196,44 +190,10 @@ class Event:
         return self._trace._track(self._trace._track_index(self.index))
 
     @property
-    def start_ns(self) -> int:
-        start_ns: int = self._trace._slices["start_ns"][self.index]
-        return start_ns
-
-    @property
-    def dur_ns(self) -> int | None:
-        """None where the file gives no duration."""
-        dur_ns: int = self._trace._slices["dur_ns"][self.index]
-        return None if dur_ns == UNKNOWN else dur_ns
-
-    @property
     def raw_dur_ns(self) -> int | None:
         """As the file gives it, where ``dur_ns`` ends at the next operation's start because
         that cannot be (wild_duration)."""
         return self._trace._core.raw_dur_ns(self.index)
-
-    @property
-    def end_ns(self) -> int | None:
-        dur_ns = self.dur_ns
-        return None if dur_ns is None else self.start_ns + dur_ns
-
-    @property
-    def self_ns(self) -> int | None:
-        """Time in which this slice was the innermost open one of its track."""
-        if self.dur_ns is None:
-            return None
-        self_ns: int = self._trace._self_ns[self.index]
-        return self_ns
-
-    @property
-    def is_open(self) -> bool:
-        """It never ended: it reaches to the end of the trace."""
-        return bool(self._trace._slices["flags"][self.index] & FLAG_OPEN)
-
-    @property
-    def crosses(self) -> bool:
-        """It outlives its parent."""
-        return bool(self._trace._slices["flags"][self.index] & FLAG_CROSSES)
 
     @property
     def parent(self) -> Event | None:
@@ -300,11 +260,6 @@ class Event:
         return 1
 
     @property
-    def is_device(self) -> bool:
-        """It is a device operation."""
-        return self.kind in DEVICE_KINDS
-
-    @property
     def time_range(self) -> Interval:
         """From the first slice of the trace; of unknown duration: empty."""
         start_us = (self.start_ns - self._trace._first_ns) / 1000
@@ -313,10 +268,6 @@ class Event:
     @property
     def cpu_time_total(self) -> float | None:
         return 0.0 if self.is_device else us_of(self.dur_ns)
-
-    @property
-    def self_cpu_time_total(self) -> float | None:
-        return 0.0 if self.is_device else us_of(self.self_ns)
 
     @property
     def cpu_time(self) -> float | None:
@@ -394,13 +345,17 @@ class Event:
 
 
 class Events(Sequence[Event]):
-    """A sequence of events; the objects are made as they are asked for."""
+    """A sequence of events; the objects are made as they are asked for.
+
+    Indices are a range, which a slice keeps one, or 4 bytes each.
+    """
 
     __slots__ = ("_indices", "_trace")
 
     def __init__(self, trace: Trace, indices: Sequence[int]) -> None:
         self._trace = trace
-        self._indices = indices
+        is_kept = isinstance(indices, (range, array))
+        self._indices: range | array[int] = indices if is_kept else array("I", indices)
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -415,8 +370,40 @@ class Events(Sequence[Event]):
         return Event(self._trace, self._indices[index])
 
     def __iter__(self) -> Iterator[Event]:
-        trace = self._trace
-        return (Event(trace, index) for index in self._indices)
+        return map(Event, repeat(self._trace), self._indices)
+
+    def __reversed__(self) -> Iterator[Event]:
+        return map(Event, repeat(self._trace), reversed(self._indices))
+
+    def __contains__(self, event: object) -> bool:
+        return self._is_ours(event) and event.index in self._indices
+
+    def index(self, event: Any, start: int = 0, stop: int | None = None) -> int:
+        """Where the event stands, as `list.index` tells it; ValueError: it is not among them."""
+        if self._is_ours(event) and event.index in self._indices:
+            at = self._indices.index(event.index)
+            if at in range(*slice(start, stop).indices(len(self))):
+                return at
+        raise ValueError(f"{event!r} is not among these events")
+
+    def count(self, event: Any) -> int:
+        return self._indices.count(event.index) if self._is_ours(event) else 0
+
+    def _is_ours(self, event: object) -> TypeGuard[Event]:
+        return isinstance(event, Event) and event._trace is self._trace
+
+    def __eq__(self, other: object) -> bool:
+        """The same events of the same trace, in the same order."""
+        if not isinstance(other, Events):
+            return NotImplemented
+        ours, theirs = self._indices, other._indices
+        if self._trace is not other._trace or len(ours) != len(theirs):
+            return False
+        return ours == theirs if type(ours) is type(theirs) else all(map(eq, ours, theirs))
+
+    def __hash__(self) -> int:
+        ends = (self._indices[0], self._indices[-1]) if len(self) else None
+        return hash((id(self._trace), len(self), ends))
 
     def args(self) -> list[dict[str, Any]]:
         """The args of all of them, in one pass over the file."""

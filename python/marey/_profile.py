@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from marey import _core, _live_torch
 from marey._averages import Averages, Grouping, Row, Width, depth_of, told
+from marey._columns import all_but
 from marey._errors import CollectorError
 from marey._events import Events
 from marey._rank import Rank, find_rank
@@ -515,9 +516,7 @@ class profile:
     def events(self) -> ProfileEvents:
         """All that was recorded, track by track, in order of its start."""
         trace = self.trace
-        window = _core.KINDS.index("window")
-        kinds = trace._kinds
-        return ProfileEvents(trace, [i for i, kind in enumerate(kinds) if kind != window])
+        return ProfileEvents(trace, all_but(trace._kinds, "window"))
 
     def key_averages(
         self,

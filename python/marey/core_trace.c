@@ -17,13 +17,27 @@ PyObject *core_trace_wrap(const struct core_state *state, struct marey_trace *tr
         return NULL;
     }
     self->trace = trace;
+    self->slices = marey_trace_slices(trace);
+    self->self_ns = NULL;
+    self->names = NULL;
+    self->n_names = 0;
     return (PyObject *)self;
 }
 
 static void trace_free(PyObject *self)
 {
+    struct core_trace *object = (struct core_trace *)self;
+
+    for (size_t i = 0; i < object->n_names; i++)
+        Py_XDECREF(object->names[i]);
+    PyMem_Free(object->names);
     marey_trace_free(core_trace_of(self));
     core_free_object(self);
+}
+
+bool core_is_trace(PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == trace_free;
 }
 
 /* ---- strings --------------------------------------------------------------------- */
@@ -42,6 +56,26 @@ static PyObject *trace_get_string(PyObject *self, PyObject *arg)
         return NULL;
     }
     return core_str(text);
+}
+
+PyObject *core_trace_name(PyObject *self, uint32_t string_id)
+{
+    struct core_trace *object = (struct core_trace *)self;
+
+    if (object->names == NULL) {
+        const size_t n = marey_trace_n_strings(object->trace);
+        object->names = PyMem_Calloc(n + 1, sizeof *object->names);
+        if (object->names == NULL)
+            return PyErr_NoMemory();
+        object->n_names = n;
+    }
+    /* Strings of decoded args came later, and are no names. */
+    if (string_id >= object->n_names)
+        return core_str_or_none(marey_trace_string(object->trace, string_id));
+    PyObject **name = &object->names[string_id];
+    if (*name == NULL)
+        *name = core_str(marey_trace_string(object->trace, string_id));
+    return Py_XNewRef(*name);
 }
 
 static PyObject *trace_n_strings(PyObject *self, PyObject *unused)
@@ -85,20 +119,34 @@ static PyObject *trace_slices(PyObject *self, PyObject *unused)
     return columns_by_name(self, slices.n, columns);
 }
 
-static PyObject *trace_self_ns(PyObject *self, PyObject *unused)
+const int64_t *core_trace_self_ns(PyObject *self)
 {
-    (void)unused;
+    static const int64_t nothing;
+    struct core_trace *object = (struct core_trace *)self;
     struct marey_error err = {0};
     const int64_t *self_ns = NULL;
     enum marey_status status;
 
+    if (object->self_ns != NULL)
+        return object->self_ns;
     Py_BEGIN_ALLOW_THREADS
-        status = marey_trace_self_ns(core_trace_of(self), &self_ns, &err);
+        status = marey_trace_self_ns(object->trace, &self_ns, &err);
     Py_END_ALLOW_THREADS
 
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
-    return core_column(self, self_ns, marey_trace_slices(core_trace_of(self)).n, 'q');
+    if (status != MAREY_OK) {
+        core_raise(core_state_of(self), &err);
+        return NULL;
+    }
+    object->self_ns = self_ns != NULL ? self_ns : &nothing;
+    return object->self_ns;
+}
+
+static PyObject *trace_self_ns(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const int64_t *self_ns = core_trace_self_ns(self);
+    return self_ns == NULL ? NULL
+                           : core_column(self, self_ns, ((struct core_trace *)self)->slices.n, 'q');
 }
 
 static PyObject *trace_links(PyObject *self, PyObject *unused)
