@@ -2,6 +2,8 @@
 
     record marey|torch COUNT OUT    COUNT times x.add_(y) of four floats, recorded; then stop,
                                     key_averages().table(), export_chrome_trace(OUT)
+    walk marey|torch COUNT          the same, recorded; then events(), for which Marey makes its trace
+                                    and torch its list, and of each its name and self time
 
 The answer tells how long each took, and by how much the peak of resident memory grew from
 before the start until the table was there; that is told for the first request only, since a
@@ -110,10 +112,33 @@ def record(who: str, count: str, out: str) -> dict[str, int]:
     return answer
 
 
+def walk(who: str, count: str) -> dict[str, int]:
+    n_events = int(count)
+    prof = PROFILERS[who]()
+    run(prof, n_events)
+    prof.stop()
+    gc.collect()
+
+    times = [now_ns()]
+    events = prof.events()
+    times.append(now_ns())
+    n_found, total = 0, 0.0
+    for event in events:
+        n_found += event.name == "aten::add_"
+        total += event.self_cpu_time_total
+    times.append(now_ns())
+    assert n_found == n_events and total > 0
+    return {
+        "events": n_events, "build_ns": times[1] - times[0], "walk_ns": times[2] - times[1],
+        "ns": times[2] - times[0],
+    }
+
+
+REQUESTS = {"record": record, "walk": walk}
+
 if __name__ == "__main__":
     gc.disable()  # collections would take torch's profiler longer still
     first_use()
     for line in sys.stdin:
         name, *words = line.rstrip("\n").split("\t")
-        assert name == "record"
-        print(json.dumps(record(*words)), flush=True)
+        print(json.dumps(REQUESTS[name](*words)), flush=True)

@@ -32,7 +32,8 @@ class LiveBook:
         return (sys.executable, str(HERE / program), str(self.packages), str(self.cache))
 
     def contests(self) -> list[Contest]:
-        return [self.hooks(), self.ranges("off"), self.ranges("on"), self.million()]
+        return [self.hooks(), self.ranges("off"), self.ranges("on"), self.million(),
+                self.walk()]
 
     def hooks(self) -> Contest:
         argv = self.argv("bench_hooks.py")
@@ -115,6 +116,27 @@ class LiveBook:
                         "bytes_per_event", peak, "peak",
                         (Target("million.marey_cold", "million.torch", least_times=30),)),
             ),
+        )
+
+
+    def walk(self) -> Contest:
+        argv = self.argv("bench_events.py")
+        n_torch = N_EVENTS if self.is_full else N_EVENTS_OF_TORCH
+
+        def contestant(who: str, label: str, count: int, **how: Any) -> Contestant:
+            return Contestant(f"events.{who}", f"{label}, {count:,} events", argv,
+                              ("walk", who, str(count)),
+                              parts={"events()": per("events", "build_ns"),
+                                     "loop": per("events", "walk_ns")}, **how)
+
+        return Contest(
+            "events(), then name and self time of each, an event", "ns_per_event", per("events"),
+            [
+                contestant("marey", "marey.profile", N_EVENTS),
+                contestant("torch", "torch.profiler", n_torch, fresh=True, rounds=1),
+            ],
+            rounds=5,
+            targets=(Target("events.marey", "events.torch", least_times=20),),
         )
 
 
