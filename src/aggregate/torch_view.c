@@ -74,10 +74,15 @@ static enum marey_status check(const struct marey_trace *trace,
                            "is known",
                            (int)options->version / 100, (int)options->version % 100);
     size_t n = 0;
-    (void)marey_trace_sources(trace, &n);
+    const struct marey_source *source = marey_trace_sources(trace, &n);
+    if (n > 1 && source[0].path_id == source[n - 1].path_id)
+        return marey__fail(err, MAREY_INVALID,
+                           "cannot show torch's view of %zu ranks in one file: torch shows one "
+                           "process, load a file of one rank",
+                           n);
     if (n > 1)
         return marey__fail(err, MAREY_INVALID,
-                           "cannot show torch's view of %zu files: torch shows one process, load "
+                           "cannot show torch's view of %zu ranks: torch shows one process, load "
                            "one file",
                            n);
     return MAREY_OK;

@@ -28,8 +28,9 @@ struct document {
     const char *at; /* how far the window has been read */
     bool has_list;
     bool has_rank;
-    bool has_parts; /* the list changed to another source */
-    bool is_over;   /* the document makes no more sense; doc->at is at the next one or the end */
+    bool has_parts;  /* the list changed to another source */
+    bool is_wrapped; /* the documents are elements of a list */
+    bool is_over;    /* the document makes no more sense; doc->at is at the next one or the end */
     unsigned n_false_heads; /* places that looked like a document and were none */
     bool is_cut;
     uint64_t source_from;      /* byte at which the source begins */
@@ -182,6 +183,10 @@ static enum marey_status take_member(struct document *doc, struct marey_str key,
     if (marey__text_failed(name))
         return marey__fail_nomem(err);
     key = (struct marey_str){name->ptr, name->len};
+    if (marey__str_is_c(key, "traceEvents")) { /* no list: the key is not for anything else */
+        note(doc, MAREY_REASON_BAD_METADATA, value->text.ptr);
+        return MAREY_OK;
+    }
     if (value->type == MAREY_VALUE_STRING) { /* its text without the quotes, so far */
         json.ptr--;
         json.len += 2;
@@ -252,9 +257,6 @@ static enum marey_status skip_rest(struct document *doc, struct marey_error *err
     }
 }
 
-/* Enough of the end of a window to see a document that begins there. */
-#define HEAD_LOOK_BYTES 64
-
 /* This document makes no more sense: goes to the next one that begins at or behind doc->at, or to
  * the end of the text. */
 static enum marey_status skip_to_document(struct document *doc, struct marey_error *err)
@@ -268,8 +270,8 @@ static enum marey_status skip_to_document(struct document *doc, struct marey_err
             doc->at = next != NULL ? next : end;
             return MAREY_OK;
         }
-        if (end - doc->at > HEAD_LOOK_BYTES)
-            doc->at = end - HEAD_LOOK_BYTES;
+        if (end - doc->at > MAREY_HEAD_LOOK_BYTES)
+            doc->at = end - MAREY_HEAD_LOOK_BYTES;
         MAREY_TRY(next_window(doc, err));
     }
 }
@@ -287,18 +289,19 @@ static enum marey_status end_before(struct document *doc, const char *at)
 /* What begins at doc->at is no record: goes to the next that begins, or to the end of the list. */
 static enum marey_status pass_broken(struct document *doc, struct marey_error *err)
 {
-    const char *next = marey__resync_record(doc->at, window_end(doc));
+    const bool is_bare = doc->walk.is_bare;
+    const char *next = marey__resync_record(doc->at, window_end(doc), !is_bare);
 
     while (next == NULL && !doc->feed.is_end) {
         MAREY_TRY(next_window(doc, err));
-        next = marey__resync_record(doc->at, window_end(doc));
+        next = marey__resync_record(doc->at, window_end(doc), !is_bare);
     }
     const char *further = marey__resync_document(doc->at, next != NULL ? next : window_end(doc));
     if (further != NULL) {
         note_broken(doc, MAREY_REASON_PARTIAL);
         return end_before(doc, further);
     }
-    if (next == NULL)
+    if (next == NULL && !is_bare)
         next = marey__resync_list_end(doc->at, window_end(doc));
     if (next != NULL) {
         note_broken(doc, MAREY_REASON_SYNTAX);
@@ -316,7 +319,7 @@ static enum marey_status mend(struct document *doc, struct marey_error *err)
 {
     const bool is_first = doc->walk.is_first;
 
-    while (!doc->feed.is_end && window_end(doc) - doc->at < HEAD_LOOK_BYTES)
+    while (!doc->feed.is_end && window_end(doc) - doc->at < MAREY_HEAD_LOOK_BYTES)
         MAREY_TRY(next_window(doc, err));
     const char *at = skip_white(doc->at);
     const bool has_comma = !is_first && *at == ',';
@@ -333,7 +336,7 @@ static enum marey_status mend(struct document *doc, struct marey_error *err)
     }
     if (!is_first && marey__resync_is_document(at, window_end(doc)))
         return end_before(doc, at);
-    if (*at == ']' || *at == ',' || (*at == '{' && !has_comma && !is_first)) {
+    if (*at == ']' || *at == ',' || (*at == '{' && !has_comma && !is_first && !doc->walk.is_bare)) {
         note(doc, MAREY_REASON_PUNCTUATION, at);
         doc->at += *at == ',';
         return MAREY_OK;
@@ -503,6 +506,8 @@ static enum marey_status read_list(struct document *doc, struct marey_error *err
             MAREY_TRY(next_window(doc, err));
             break;
         case MAREY_WALK_BROKEN:
+            if (walk->is_bare && doc->feed.is_end && skip_white(doc->at) >= window_end(doc))
+                return MAREY_OK;
             MAREY_TRY(pass_damage(doc, err));
             if (doc->is_over)
                 return MAREY_OK;
@@ -573,21 +578,69 @@ static bool scan_member(struct document *doc, struct member *member, const char 
         member->list = at + 1;
         return true;
     }
+    if (*at == '{' && doc->has_list && !doc->feed.is_end && end - at < MAREY_HEAD_LOOK_BYTES)
+        return false;
+    if (*at == '{' && doc->has_list && marey__resync_begins_trace(at, end)) {
+        member->value = (struct marey_value){.text = {at, 1}, .type = MAREY_VALUE_OBJECT};
+        member->end = at + 1;
+        return true;
+    }
     member->end = doc->scanner->value(at, end, &member->value, fail);
     return member->end != NULL;
+}
+
+/* Where another document begins in a member behind the list, which ends in the middle of a value:
+ * the quote of its first key ends a string, or all of it stands where a value does. Else NULL. */
+static const char *find_swallowed(const struct document *doc, const struct member *member)
+{
+    const struct marey_str text = member->value.text;
+    const char *end = window_end(doc);
+    size_t len = text.len;
+
+    if (!doc->has_list)
+        return NULL;
+    if (member->value.type == MAREY_VALUE_OBJECT)
+        return marey__resync_begins_trace(text.ptr, end) ? text.ptr : NULL;
+    if (member->value.type != MAREY_VALUE_STRING)
+        return NULL;
+    while (len > 0 && strchr(" \n\r\t", text.ptr[len - 1]) != NULL)
+        len--;
+    return len > 0 && marey__resync_is_document(text.ptr + len - 1, end) ? text.ptr + len - 1
+                                                                         : NULL;
+}
+
+/* Reads a member from doc->at, with enough behind it to see what follows. *is_whole is false if
+ * there is none. */
+static enum marey_status next_member(struct document *doc, struct member *member, bool *is_whole,
+                                     const char **fail, struct marey_error *err)
+{
+    for (;;) {
+        *is_whole = scan_member(doc, member, fail);
+        if (*is_whole) {
+            const char *end = member->list != NULL ? member->list : member->end;
+            if (doc->feed.is_end || !doc->has_list ||
+                window_end(doc) - end >= MAREY_HEAD_LOOK_BYTES)
+                return MAREY_OK;
+        } else if (!is_tail(doc, *fail)) {
+            return MAREY_OK;
+        }
+        MAREY_TRY(next_window(doc, err));
+    }
 }
 
 static enum marey_status read_member(struct document *doc, struct marey_error *err)
 {
     struct member member;
     const char *fail = NULL;
+    bool is_whole = false;
 
-    while (!scan_member(doc, &member, &fail)) {
-        if (!is_tail(doc, fail))
-            return pass_frame(doc, fail, err);
-        MAREY_TRY(next_window(doc, err));
-    }
+    MAREY_TRY(next_member(doc, &member, &is_whole, &fail, err));
+    if (!is_whole)
+        return pass_frame(doc, fail, err);
     if (member.list == NULL) {
+        const char *swallowed = find_swallowed(doc, &member);
+        if (swallowed != NULL)
+            return end_before(doc, swallowed);
         MAREY_TRY(take_member(doc, member.key, &member.value, err));
         doc->at = member.end;
         return MAREY_OK;
@@ -634,10 +687,38 @@ static enum marey_status read_object(struct document *doc, struct marey_error *e
     return status;
 }
 
+/* Whether the text is records without a list around them, one a line as a rule. */
+static enum marey_status is_record(struct document *doc, bool *answer, struct marey_error *err)
+{
+    const bool is_document = marey__resync_is_document(doc->at, window_end(doc));
+
+    while (!is_document && !doc->feed.is_end && window_end(doc) - doc->at < MAREY_RECORD_LOOK_BYTES)
+        MAREY_TRY(next_window(doc, err));
+    *answer = !is_document && marey__resync_is_record(doc->at, window_end(doc));
+    return MAREY_OK;
+}
+
+static enum marey_status read_bare_records(struct document *doc, struct marey_error *err)
+{
+    doc->has_list = true;
+    doc->walk.is_bare = true;
+    const enum marey_status status = read_list(doc, err);
+    doc->walk.is_bare = false;
+    return status;
+}
+
+/* A list of records, or of documents: then its first one is read as if it stood alone, and the list
+ * ends where no other follows (read_all). */
 static enum marey_status read_bare_list(struct document *doc, struct marey_error *err)
 {
     doc->at++;
     MAREY_TRY(skip_to_token(doc, err));
+    while (!doc->feed.is_end && window_end(doc) - doc->at < MAREY_HEAD_LOOK_BYTES)
+        MAREY_TRY(next_window(doc, err));
+    if (!doc->is_wrapped && marey__resync_is_document(doc->at, window_end(doc))) {
+        doc->is_wrapped = true;
+        return read_object(doc, err);
+    }
     if (*doc->at != '{' && *doc->at != ']') {
         const struct marey_str head = {doc->at, (size_t)(window_end(doc) - doc->at)};
         return fail_sniffed(doc, marey__sniff_list(head), err);
@@ -667,8 +748,11 @@ static enum marey_status read_frame(struct document *doc, struct marey_error *er
     const char *sniffed = marey__sniff_bytes(head);
 
     MAREY_TRY(skip_to_token(doc, err));
+    bool is_bare = false;
     if (*doc->at == '{')
-        MAREY_TRY(read_object(doc, err));
+        MAREY_TRY(is_record(doc, &is_bare, err));
+    if (*doc->at == '{')
+        MAREY_TRY(is_bare ? read_bare_records(doc, err) : read_object(doc, err));
     else if (*doc->at == '[')
         MAREY_TRY(read_bare_list(doc, err));
     else
@@ -768,11 +852,29 @@ static enum marey_status pass_false_head(struct document *doc, struct marey_erro
     return skip_to_document(doc, err);
 }
 
+/* In a list of documents: passes the comma before the next one, or the end of the list. */
+static enum marey_status pass_wrapping(struct document *doc, struct marey_error *err)
+{
+    if (!doc->is_wrapped)
+        return MAREY_OK;
+    const bool is_end = doc->at >= window_end(doc);
+    if (is_end)
+        note_cut(doc, doc->at);
+    doc->is_wrapped = !is_end && *doc->at != ']';
+    if (is_end || (*doc->at != ',' && *doc->at != ']'))
+        return MAREY_OK;
+    doc->at++;
+    return skip_to_token(doc, err);
+}
+
 static enum marey_status read_all(struct document *doc, struct marey_error *err)
 {
     MAREY_TRY(begin_text(doc, err));
     MAREY_TRY(read_source(doc, err));
-    while (doc->at < window_end(doc)) {
+    for (;;) {
+        MAREY_TRY(pass_wrapping(doc, err));
+        if (doc->at >= window_end(doc))
+            break;
         bool has_more = false;
         MAREY_TRY(is_joined(doc, &has_more, err));
         if (has_more)

@@ -8,10 +8,6 @@
 
 #include "base/json.h"
 
-/* How far a record is read in search of its ph, which writers put first: what is no record and
- * never ends must not be read again and again. */
-#define MAX_LOOK_BYTES ((size_t)1 << 14)
-
 /* Members behind the list are few: a tail that is longer is none. */
 #define MAX_TAIL_BYTES ((ptrdiff_t)1 << 20)
 
@@ -22,11 +18,12 @@ static const char *skip_white(const char *at, const char *end)
     return at;
 }
 
-static bool has_phase(const char *at, const char *end)
+/* Writers put the ph first: what is no record and never ends must not be read again and again. */
+bool marey__resync_is_record(const char *at, const char *end)
 {
     const size_t len = (size_t)(end - at);
-    struct marey_json json =
-        marey__json((struct marey_str){at, len < MAX_LOOK_BYTES ? len : MAX_LOOK_BYTES});
+    struct marey_json json = marey__json((struct marey_str){
+        at, len < MAREY_RECORD_LOOK_BYTES ? len : (size_t)MAREY_RECORD_LOOK_BYTES});
     struct marey_str key;
 
     if (!marey__json_enter(&json, '{'))
@@ -34,22 +31,25 @@ static bool has_phase(const char *at, const char *end)
     while (marey__json_key(&json, &key)) {
         if (marey__json_spells(key, "ph"))
             return marey__json_peek(&json) == '"';
+        if (marey__json_spells(key, "traceEvents"))
+            return false;
         marey__json_skip(&json);
     }
     return false;
 }
 
-const char *marey__resync_record(const char *from, const char *end)
+const char *marey__resync_record(const char *from, const char *end, bool wants_comma)
 {
     for (const char *at = from; at < end; at++) {
         at = memchr(at, '}', (size_t)(end - at));
         if (at == NULL)
             return NULL;
         const char *comma = skip_white(at + 1, end);
-        if (comma == end || *comma != ',')
+        const bool has_comma = comma < end && *comma == ',';
+        if (wants_comma && !has_comma)
             continue;
-        const char *brace = skip_white(comma + 1, end);
-        if (brace < end && *brace == '{' && has_phase(brace, end))
+        const char *brace = has_comma ? skip_white(comma + 1, end) : comma;
+        if (brace < end && *brace == '{' && marey__resync_is_record(brace, end))
             return brace;
     }
     return NULL;
@@ -86,29 +86,42 @@ const char *marey__resync_list_end(const char *from, const char *end)
     return NULL;
 }
 
-/* What writers begin the head of a document with. */
-static bool is_head_key(struct marey_str key)
-{
-    static const char *const keys[] = {
-        "schemaVersion",   "traceEvents",         "deviceProperties", "displayTimeUnit",
-        "distributedInfo", "baseTimeNanoseconds", "record_shapes",    "traceName",
-    };
+/* What writers begin the head of a document with; nothing but a trace begins with the first
+ * N_OF_TRACES. */
+static const char *const head_keys[] = {
+    "schemaVersion",   "traceEvents",         "deviceProperties", "displayTimeUnit",
+    "distributedInfo", "baseTimeNanoseconds", "record_shapes",    "traceName",
+};
 
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (marey__str_is_c(key, keys[i]))
+enum { N_OF_TRACES = 2, N_HEAD_KEYS = sizeof head_keys / sizeof head_keys[0] };
+
+/* Whether an object begins at `at` with one of the first n of these keys. */
+static bool begins_with_key(const char *at, const char *end, size_t n)
+{
+    if (at >= end || *at != '{')
+        return false;
+    if (end - at > MAREY_HEAD_LOOK_BYTES)
+        end = at + MAREY_HEAD_LOOK_BYTES;
+    at = skip_white(at + 1, end);
+    if (at == end || *at != '"')
+        return false;
+    const char *close = memchr(at + 1, '"', (size_t)(end - at - 1));
+    if (close == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (marey__str_is_c((struct marey_str){at + 1, (size_t)(close - at - 1)}, head_keys[i]))
             return true;
     return false;
 }
 
 bool marey__resync_is_document(const char *at, const char *end)
 {
-    if (at >= end || *at != '{')
-        return false;
-    at = skip_white(at + 1, end);
-    if (at == end || *at != '"')
-        return false;
-    const char *close = memchr(at + 1, '"', (size_t)(end - at - 1));
-    return close != NULL && is_head_key((struct marey_str){at + 1, (size_t)(close - at - 1)});
+    return begins_with_key(at, end, N_HEAD_KEYS);
+}
+
+bool marey__resync_begins_trace(const char *at, const char *end)
+{
+    return begins_with_key(at, end, N_OF_TRACES);
 }
 
 const char *marey__resync_document(const char *from, const char *end)

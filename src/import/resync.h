@@ -13,8 +13,8 @@
 #include "base/str.h"
 
 /* The brace of the first record in [from, end): an object with a ph of its own behind a closing
- * brace and a comma. NULL: none begins there, as far as the text goes. */
-const char *marey__resync_record(const char *from, const char *end);
+ * brace and a comma, which lines do without. NULL: none begins there, as far as the text goes. */
+const char *marey__resync_record(const char *from, const char *end, bool wants_comma);
 
 /* The bracket that closes the list of records: what follows it up to `end`, where the text ends, is
  * the end of a document (`]`, or `]` and members and `}`). NULL: there is none. */
@@ -23,8 +23,20 @@ const char *marey__resync_list_end(const char *from, const char *end);
 /* Behind the bracket of `"traceEvents": [`. NULL: it is not in [from, end). */
 const char *marey__resync_list(const char *from, const char *end);
 
+/* So much of the text tells whether a document begins at its first byte. */
+#define MAREY_HEAD_LOOK_BYTES 64
+
 /* True if a document begins at `at`: a brace and a member that writers put first. */
 bool marey__resync_is_document(const char *at, const char *end);
+
+/* The same for members that nothing but a trace begins with. */
+bool marey__resync_begins_trace(const char *at, const char *end);
+
+/* So much of the text tells whether a record begins at its first byte. */
+#define MAREY_RECORD_LOOK_BYTES (1 << 14)
+
+/* True if a record begins at `at`: an object with a ph and without a list of records. */
+bool marey__resync_is_record(const char *at, const char *end);
 
 /* The first document that begins in the text; NULL if none does. */
 const char *marey__resync_document(const char *from, const char *end);

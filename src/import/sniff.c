@@ -22,6 +22,7 @@ static const struct {
      5, "it is compressed by xz, decompress it first"},
     {"BZh", 3, "it is compressed by bzip2, decompress it first"},
     {"SQLite format 3", 15, "it is an SQLite database, such as nsys writes"},
+    {"\x1f\x8b", 2, "it is compressed by gzip twice, decompress it once"},
     {"\xff\xfe", 2, "it is UTF-16 text, JSON is UTF-8"},
     {"\xfe\xff", 2, "it is UTF-16 text, JSON is UTF-8"},
     {"<", 1, "it is a page of HTML or XML"},

@@ -118,6 +118,7 @@ struct marey_walk {
     const char *end;
     uint64_t text_offset; /* source index and byte of text[0] */
     bool is_first;        /* no record was read yet */
+    bool is_bare;         /* lines: no bracket ends the records, nor need commas part them */
     bool is_last_window;
     const char *fail;
     const char *broken;

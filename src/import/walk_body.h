@@ -286,9 +286,10 @@ static enum marey_walk_stop walk_list(struct marey_walk *walk)
             return MAREY_WALK_END;
         }
         if (!walk->is_first) {
-            if (*at != ',')
+            if (*at == ',')
+                at = pass_comma(walk->learnt, at);
+            else if (!walk->is_bare || *at != '{')
                 return stop_walk(walk, at);
-            at = pass_comma(walk->learnt, at);
         }
         if (*at != '{')
             return stop_walk(walk, at);

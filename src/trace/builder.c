@@ -34,6 +34,7 @@ struct marey_builder *marey__builder_new(const struct marey_alloc *alloc)
     builder->source_idx = MAREY_NONE;
     marey__hashmap_init(&builder->track_map, alloc);
     marey__hashmap_init(&builder->async_map, alloc);
+    marey__hashmap_init(&builder->late_labels, alloc);
     builder->trace = marey__trace_new(alloc);
     if (builder->trace == NULL) {
         marey__builder_free(builder);
@@ -51,6 +52,7 @@ void marey__builder_free(struct marey_builder *builder)
     marey__dealloc(&alloc, builder->open.at, builder->open.capacity, sizeof *builder->open.at);
     marey__dealloc(&alloc, builder->open_tracks.at, builder->open_tracks.capacity,
                    sizeof *builder->open_tracks.at);
+    marey__hashmap_release(&builder->late_labels);
     marey__hashmap_release(&builder->async_map);
     marey__hashmap_release(&builder->track_map);
     marey_trace_free(builder->trace);
@@ -131,13 +133,17 @@ static uint32_t intern_or_fail(struct marey_builder *builder, struct marey_str t
     return id;
 }
 
-/* Once for a trace: how many records it concerns is not known here. */
-static void note_many_labels(struct marey_builder *builder)
+/* Once for each label: how many records it concerns is not known here. */
+static void note_late_label(struct marey_builder *builder, uint64_t label)
 {
-    struct marey_account *account = &builder->trace->account;
-    if (account->count[MAREY_REASON_MANY_LABELS] == 0)
-        marey__account_note(account, MAREY_REASON_MANY_LABELS,
+    uint32_t *place = marey__hashmap_put(&builder->late_labels, label);
+    if (place == NULL)
+        builder->failed = true;
+    else if (*place == MAREY_NONE)
+        marey__account_note(&builder->trace->account, MAREY_REASON_MANY_LABELS,
                             MAREY_OFFSET(builder->source_idx, 0));
+    if (place != NULL)
+        *place = 0;
 }
 
 /* The last MAREY_N_KINDS places are kept for one category of each kind, under which those
@@ -154,7 +160,7 @@ uint8_t marey__builder_category(struct marey_builder *builder, struct marey_str 
                 return (uint8_t)i;
         if (is_late == 1 || trace->n_categories < MAREY_N_CATEGORIES - MAREY_N_KINDS)
             break;
-        note_many_labels(builder);
+        note_late_label(builder, (uint64_t)(MAREY_NONE - 1) << 32 | name_id);
         name_id = intern_or_fail(builder, marey__str(marey__category_of_kind(kind)));
     }
     MAREY_ASSERT(trace->n_categories < MAREY_N_CATEGORIES);
@@ -467,7 +473,7 @@ static uint8_t flow_label(struct marey_builder *builder, uint32_t cat_name_id, u
             trace->flow_label[i].name_id == name_id)
             return (uint8_t)i;
     if (trace->n_flow_labels == MAREY_N_CATEGORIES) {
-        note_many_labels(builder);
+        note_late_label(builder, (uint64_t)cat_name_id << 32 | name_id);
         return MAREY_N_CATEGORIES - 1;
     }
     trace->flow_label[trace->n_flow_labels] = (struct marey_flow_label){cat_name_id, name_id};

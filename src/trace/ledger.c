@@ -55,7 +55,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_QUARANTINED,
             .reason = "time_range",
-            .meaning = "times beyond 292 years, in no number",
+            .meaning = "times of more than 146 years, in no number",
             .effect = "it is in no number",
             .remedy = "the file gives times in another unit, or they are damaged: look at the "
                       "record",
@@ -346,7 +346,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_FINDING,
             .reason = "many_labels",
-            .meaning = "more categories or kinds of arrows than are told apart: the rest are "
+            .meaning = "categories or kinds of arrows beyond those that are told apart: they are "
                        "shown under one name",
             .effect = "the rest keep their meaning and are shown under one name for each kind",
         },

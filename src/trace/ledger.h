@@ -53,7 +53,7 @@ enum marey_reason {
     MAREY_REASON_KERNEL_AFTER_SYNC,
     MAREY_REASON_CUT_BY_WINDOW,
     MAREY_REASON_MISSING_RANKS, /* counted by rank */
-    MAREY_REASON_MANY_LABELS,   /* counted once */
+    MAREY_REASON_MANY_LABELS,   /* once a label */
     MAREY_REASON_LOST,          /* while recording */
     MAREY_REASON_CLOCK_UNSURE,  /* counted once a session */
     /* info */

@@ -166,8 +166,15 @@ static void view_refuses_old_versions_and_many_files(void **state)
                                  expect_data_path("sched9.json.gz")};
     EXPECT_OK(marey_import_files(paths, 2, NULL, &fixture.trace, &err), &err);
     EXPECT_STATUS(marey_torch_view_new(fixture.trace, NULL, &view, &err), MAREY_INVALID);
-    EXPECT_HOLDS(err.message, "torch's view of 2 files");
+    EXPECT_HOLDS(err.message, "torch's view of 2 ranks: torch shows one process, load one file");
     EXPECT_TRUE(view == NULL);
+    marey_trace_free(fixture.trace);
+
+    static const char joined[] = "{\"traceEvents\":[]}{\"traceEvents\":[]}";
+    const struct marey_str text = {joined, sizeof joined - 1};
+    EXPECT_OK(marey_import_bytes(text, NULL, &fixture.trace, &err), &err);
+    EXPECT_STATUS(marey_torch_view_new(fixture.trace, NULL, &view, &err), MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "torch's view of 2 ranks in one file");
     marey_trace_free(fixture.trace);
 }
 

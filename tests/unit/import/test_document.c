@@ -2,8 +2,11 @@
  * Tests of src/import/document.c and sniff.c: head and tail, and what is no trace.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "read_text.h"
+#include "support/hash_trace.h"
 
 static void members_are_kept_in_file_order(void **state)
 {
@@ -96,6 +99,8 @@ static void what_is_no_trace_is_named(void **state)
          "program or library"},
         {"\x80\x04\x95", "pickle"},
         {"<html>", "HTML"},
+        {"{\"a\":1}\n{\"a\":2}\n", "without a list of records"},
+        {"[{\"schemaVersion\":1}]", "without a list of records"},
         {"\x01\x02", "binary"},
         {"hello", "no JSON"},
         {"\"text\"", "JSON string"},
@@ -235,51 +240,158 @@ static void a_base_time_out_of_range_is_no_base_time(void **state)
     }
 }
 
+/* ---- several documents ----------------------------------------------------------------------- */
+
+/* The text of a row read in many ways, of which all must see the same sources and records. */
+struct expected {
+    const char *text;
+    uint64_t n_sources;
+    uint64_t n_records;    /* of all sources, broken ones too */
+    const char *reason;    /* NULL, or one that must be there */
+    const char *no_reason; /* NULL, or one that must not */
+};
+
+/* Returns the hash of all that the trace says. */
+static uint64_t expect_sources(const struct expected *expected, const char *path,
+                               const struct marey_reading *reading)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_trace *trace = NULL;
+    struct marey_error err = {0};
+    uint64_t n_records = 0;
+    size_t n = 0;
+
+    EXPECT_OK(marey__import_files(&path, 1, &alloc, reading, &trace, &err), &err);
+    const struct marey_source *source = marey_trace_sources(trace, &n);
+    for (size_t i = 0; i < n; i++)
+        n_records += source[i].n_records;
+    EXPECT_U64(n, expected->n_sources);
+    EXPECT_U64(n_records, expected->n_records);
+    EXPECT_U64(count_of(trace, "joined_documents"), n - 1);
+    if (expected->reason != NULL)
+        EXPECT_TRUE(count_of(trace, expected->reason) > 0);
+    if (expected->no_reason != NULL)
+        EXPECT_U64(count_of(trace, expected->no_reason), 0);
+    EXPECT_OK(marey_trace_decode_args(trace, MAREY_ARG_BIT(MAREY_N_ARGS) - 1, &err), &err);
+    const uint64_t hash = hash_trace(trace);
+    marey_trace_free(trace);
+    return hash;
+}
+
+/* Through a file, since text in memory is one window. */
+static void expect_in_all_windows(const struct expected *rows, size_t n_rows)
+{
+    static const size_t windows[] = {0, 16, 17, 23, 40, 64, 65, 100, 1000};
+    char path[] = "/tmp/marey-document-XXXXXX";
+    const int fd = mkstemp(path);
+
+    EXPECT_TRUE(fd >= 0);
+    for (size_t i = 0; i < n_rows; i++) {
+        const size_t len = strlen(rows[i].text);
+        EXPECT_I64(ftruncate(fd, 0), 0);
+        EXPECT_I64(pwrite(fd, rows[i].text, len, 0), (int64_t)len);
+        const struct marey_reading slow = {
+            .n_threads = 1, .portable_only = true, .no_templates = true};
+        const uint64_t want = expect_sources(&rows[i], path, &slow);
+        for (size_t k = 0; k < sizeof windows / sizeof windows[0]; k++)
+            for (size_t n_threads = 1; n_threads <= 3; n_threads += 2) {
+                const struct marey_reading reading = {.window_bytes = windows[k],
+                                                      .n_threads = n_threads};
+                EXPECT_U64(expect_sources(&rows[i], path, &reading), want);
+            }
+    }
+    (void)close(fd);
+    (void)unlink(path);
+}
+
 #define DOCUMENT "{\"schemaVersion\":1,\n\"traceEvents\":[" M "," M "]}"
 
-/* What a document lacks at its end costs no record of the next one, whatever the windows. */
+/* What a document lacks at its end costs no record of the next one. */
 static void a_document_behind_a_damaged_one_is_read(void **state)
 {
     (void)state;
-    static const struct {
-        const char *json;
-        uint64_t n_sources;
-        uint64_t n_records; /* of all sources, broken ones too */
-        const char *reason;
-    } rows[] = {
-        {"{\"traceEvents\":[" M "," M DOCUMENT, 2, 4, "truncated"},
-        {"{\"traceEvents\":[" M "," M "\n" DOCUMENT, 2, 4, "truncated"},
-        {"{\"traceEvents\":[" M "," M ",\n" DOCUMENT, 2, 4, "truncated"},
-        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"na" DOCUMENT, 2, 4, "partial"},
-        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"name\":\"a" DOCUMENT, 2, 4, "partial"},
-        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"args\":{" DOCUMENT, 2, 4, "partial"},
-        {"{\"traceEvents\":[" M "]" DOCUMENT, 2, 3, "bad_metadata"},
-        {"{\"traceEvents\":[" M "]}," DOCUMENT, 2, 3, "bad_metadata"},
-        {"{\"traceEvents\":[" M "]} garbage [{} " DOCUMENT, 2, 3, "bad_metadata"},
-        {"{\"traceEvents\":[" M "]}{\"traceEvents\":7}" DOCUMENT, 3, 3, "bad_metadata"},
-        {"{\"traceEvents\":[" M "," M "\n" DOCUMENT "x" DOCUMENT, 3, 6, "truncated"},
+    static const struct expected rows[] = {
+        {"{\"traceEvents\":[" M "," M DOCUMENT, 2, 4, "truncated", NULL},
+        {"{\"traceEvents\":[" M "," M "\n" DOCUMENT, 2, 4, "truncated", NULL},
+        {"{\"traceEvents\":[" M "," M ",\n" DOCUMENT, 2, 4, "truncated", NULL},
+        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"na" DOCUMENT, 2, 4, "partial", NULL},
+        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"name\":\"a" DOCUMENT, 2, 4, "partial", NULL},
+        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"args\":{" DOCUMENT, 2, 4, "partial", NULL},
+        {"{\"traceEvents\":[" M "]" DOCUMENT, 2, 3, "bad_metadata", NULL},
+        {"{\"traceEvents\":[" M "]}," DOCUMENT, 2, 3, "bad_metadata", NULL},
+        {"{\"traceEvents\":[" M "]} garbage [{} " DOCUMENT, 2, 3, "bad_metadata", NULL},
+        {"{\"traceEvents\":[" M "]}{\"traceEvents\":7}" DOCUMENT, 3, 3, "bad_metadata", NULL},
+        {"{\"traceEvents\":[" M "," M "\n" DOCUMENT "x" DOCUMENT, 3, 6, "truncated", NULL},
+        /* A tail that ends within a string, a key, a value. */
+        {"{\"traceEvents\":[" M "],\"traceName\":\"/tmp/x." DOCUMENT, 2, 3, "truncated", NULL},
+        {"{\"traceEvents\":[" M "],\"traceName\":\"/tmp/a longer name of a file, more than one "
+         "window of some of them/x.\n" DOCUMENT DOCUMENT,
+         3, 5, "truncated", NULL},
+        {"{\"traceEvents\":[" M "],\"a\":1,\"traceName\":\"" DOCUMENT, 2, 3, "truncated", NULL},
+        {"{\"traceEvents\":[" M "],\"traceNa" DOCUMENT, 2, 3, "bad_metadata", NULL},
+        {"{\"traceEvents\":[" M "],\"traceName\":" DOCUMENT, 2, 3, "truncated", NULL},
+        {"{\"traceEvents\":[" M "],\"traceName\": \n " DOCUMENT, 2, 3, "truncated", NULL},
+        {"{\"traceEvents\":[" M "],\"a\":[{\"b\":\"c" DOCUMENT, 2, 3, "bad_metadata", NULL},
+        {"{\"traceEvents\":[" M "],\"a\":[{\"b\":{" DOCUMENT, 2, 3, "truncated", NULL},
+        /* No documents, though they begin as one may. */
+        {"{\"traceEvents\":[" M "],\"a\":{\"record_shapes\":1},\"b\":\"{\"}", 1, 1, NULL,
+         "truncated"},
+        {"{\"traceEvents\":[" M "],\"a\":[{\"schemaVersion\":1}],\"b\":\"x{\",\"traceName\":\"\"}",
+         1, 1, NULL, "bad_metadata"},
     };
-    static const size_t windows[] = {0, 1, 64, 100};
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        for (size_t k = 0; k < sizeof windows / sizeof windows[0]; k++) {
-            const struct marey_alloc alloc = marey__alloc_default();
-            const struct marey_reading reading = {.window_bytes = windows[k]};
-            struct marey_trace *trace = NULL;
-            uint64_t n_records = 0;
-            size_t n = 0;
-            EXPECT_STATUS(
-                marey__import_bytes(marey__str(rows[i].json), &alloc, &reading, &trace, NULL),
-                MAREY_OK);
-            const struct marey_source *source = marey_trace_sources(trace, &n);
-            for (size_t j = 0; j < n; j++)
-                n_records += source[j].n_records;
-            EXPECT_U64(n, rows[i].n_sources);
-            EXPECT_U64(n_records, rows[i].n_records);
-            EXPECT_TRUE(count_of(trace, rows[i].reason) > 0);
-            EXPECT_U64(count_of(trace, "joined_documents"), n - 1);
-            marey_trace_free(trace);
-        }
+    expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
+}
+
+#undef DOCUMENT
+
+#define XS(name, ts) X(name, ts, "1")
+#define DOCUMENT "{\"schemaVersion\":1,\"traceEvents\":[" XS("a", "1") "," XS("b", "2") "]}"
+
+static void records_and_documents_are_read_from_lines_and_lists(void **state)
+{
+    (void)state;
+    static const struct expected rows[] = {
+        {XS("a", "1") "\n" XS("b", "2") "\n" XS("c", "3") "\n", 1, 3, NULL, "punctuation"},
+        {XS("a", "1") "\r\n\r\n" XS("b", "2") "\r\n" XS("c", "3"), 1, 3, NULL, "truncated"},
+        {XS("a", "1") ",\n" XS("b", "2") "\n" XS("c", "3") "\n", 1, 3, NULL, "truncated"},
+        {XS("a", "1"), 1, 1, NULL, "truncated"},
+        {"{\"name\":\"a\",\"ts\":1,\"dur\":2,\"args\":{\"traceEvents\":[]},\"ph\":\"X\"}\n", 1, 1,
+         NULL, "truncated"},
+        {XS("a", "1") "\n" XS("b", "2") "\n{\"ph\":\"X\",\"name\":\"c", 1, 3, "partial", "syntax"},
+        {XS("a", "1") "\n" B "\n" XS("b", "2") "\n", 1, 3, "syntax", "truncated"},
+        {B "\n" XS("b", "2") "\n", 1, 2, "syntax", "punctuation"},
+        {DOCUMENT "\n" DOCUMENT "\n", 2, 4, NULL, "truncated"},
+        {"[" DOCUMENT "," DOCUMENT "]", 2, 4, NULL, "bad_metadata"},
+        {"[\n " DOCUMENT "\n,\n" DOCUMENT ",\n" DOCUMENT "\n]\n", 3, 6, NULL, "bad_metadata"},
+        {"[" DOCUMENT "]", 1, 2, NULL, "bad_metadata"},
+        {"[" DOCUMENT "," DOCUMENT, 2, 4, "truncated", "bad_metadata"},
+        {"[" DOCUMENT, 1, 2, "truncated", "bad_metadata"},
+        {"[{\"schemaVersion\":1,\"traceEvents\":[" XS("a", "1") "," DOCUMENT "]", 2, 3, "truncated",
+         NULL},
+        {"[" DOCUMENT " " DOCUMENT "] x", 2, 4, "bad_metadata", "truncated"},
+    };
+
+    expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void a_list_that_is_none_is_no_member(void **state)
+{
+    static const char *const rows[] = {
+        "{\"traceEvents\":null,\"a\":1,\"traceEvents\":[" M "]}",
+        "{\"a\":1,\"traceEvents\":[" M "],\"traceEvents\":7}",
+        "{\"a\":1,\"traceEvents\":[" M "],\"trace\\u0045vents\":{}}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_trace *trace = read_text(rows[i]);
+        size_t n = 0;
+        const struct marey_meta *meta = marey_trace_metas(trace, &n);
+        EXPECT_U64(n, 1);
+        EXPECT_VIEW(marey_trace_string(trace, meta[0].key_id), "a");
+        EXPECT_U64(count_of(trace, "bad_metadata"), 1);
+        marey_trace_free(trace);
+    }
 }
 
 int main(void)
@@ -296,6 +408,8 @@ int main(void)
         cmocka_unit_test(words_that_are_no_numbers_pass_in_args),
         cmocka_unit_test(a_base_time_out_of_range_is_no_base_time),
         cmocka_unit_test(a_document_behind_a_damaged_one_is_read),
+        cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
+        cmocka_unit_test(a_list_that_is_none_is_no_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

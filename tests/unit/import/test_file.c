@@ -277,6 +277,18 @@ static void gzip_without_any_text_is_an_error(void **state)
     EXPECT_HOLDS(err.message, "its gzip data is damaged");
 }
 
+static void gzip_in_gzip_is_named(void **state)
+{
+    struct folder *folder = *state;
+    unsigned char packed[2048];
+    unsigned char twice[2048];
+    struct marey_error err = {0};
+    const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
+    const size_t twice_len = gzip((const char *)packed, len, twice, sizeof twice);
+    EXPECT_STATUS(status_of(put_file(folder, "twice", twice, twice_len), &err), MAREY_FORMAT);
+    EXPECT_HOLDS(err.message, "compressed by gzip twice, decompress it once");
+}
+
 /* ---- several, none, odd ones ------------------------------------------------------------ */
 
 static void several_files_are_sources_of_one_trace(void **state)
@@ -450,6 +462,7 @@ int main(void)
         CASE(damaged_gzip_is_read_as_far_as_it_goes),
         CASE(text_before_damage_is_used),
         CASE(gzip_without_any_text_is_an_error),
+        CASE(gzip_in_gzip_is_named),
         CASE(several_files_are_sources_of_one_trace),
         CASE(many_files_rest_between_uses),
         CASE(a_file_named_twice_is_refused),

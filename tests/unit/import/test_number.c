@@ -114,6 +114,41 @@ static void both_ways_agree_on_times(void **state)
     }
 }
 
+/* 2^62 ns, 146 years, before and after: the last that counts, and the first that does not. */
+static void times_count_up_to_the_limit(void **state)
+{
+    static const struct {
+        const char *ts;
+        const char *dur;
+        bool fits;
+    } rows[] = {
+        {"4611686018427387.904", "0", true},
+        {"4611686018427387.905", "0", false},
+        {"0", "4611686018427387.904", true},
+        {"0", "4611686018427387.905", false},
+        {"4611686018427387.903", "0.001", true},
+        {"4611686018427387.903", "0.002", false},
+        {"-4611686018427387.904", "4611686018427387.904", true},
+        {"-4611686018427387.905", "1", false},
+    };
+    static const struct marey_reading ways[] = {
+        {0}, {.portable_only = true}, {.no_templates = true}};
+    (void)state;
+    EXPECT_I64(MAREY_TIME_LIMIT_NS / (365 * INT64_C(86400000000000)), 146);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+            char json[512];
+            const int len =
+                snprintf(json, sizeof json, LIST(X("a", "1", "2") "," X("b", "%s", "%s")),
+                         rows[i].ts, rows[i].dur);
+            struct marey_trace *trace = read_bytes_as(json, (size_t)len, &ways[way]);
+            EXPECT_U64(marey_trace_slices(trace).n, rows[i].fits ? 2 : 1);
+            EXPECT_U64(count_of(trace, "time_range"), !rows[i].fits);
+            marey_trace_free(trace);
+        }
+    }
+}
+
 static void signs_behind_the_point_are_read_as_meant(void **state)
 {
     (void)state;
@@ -173,6 +208,7 @@ int main(void)
         cmocka_unit_test(no_numbers_are_refused),
         cmocka_unit_test(times_beyond_the_limit_are_told_apart),
         cmocka_unit_test(both_ways_agree_on_times),
+        cmocka_unit_test(times_count_up_to_the_limit),
         cmocka_unit_test(signs_behind_the_point_are_read_as_meant),
         cmocka_unit_test(what_is_no_number_breaks_its_record),
         cmocka_unit_test(durations_that_are_not_finite_are_unknown),
