@@ -261,6 +261,14 @@ static void name_lists(struct info *info, const struct marey_category *categorie
     }
 }
 
+static void count_gaps(struct info *info)
+{
+    const struct marey_gap *gaps = marey_trace_gaps(info->trace, &info->n_gaps);
+
+    for (size_t i = 0; i < info->n_gaps; i++)
+        info->gaps_ns += gaps[i].end_ns - gaps[i].start_ns;
+}
+
 enum marey_status info_collect(struct marey_trace *trace, struct info *info,
                                struct marey_error *err)
 {
@@ -284,6 +292,7 @@ enum marey_status info_collect(struct marey_trace *trace, struct info *info,
     name_lists(info, categories, labels);
     count_tracks(info);
     count_points(info);
+    count_gaps(info);
 
     /* From here on ids are no places in these lists any more. */
     qsort(info->categories, info->n_categories, sizeof *info->categories, compare_categories);

@@ -218,6 +218,12 @@ static void add_window(struct text *text, const struct info *info)
     if (all_have_base)
         add_utc(text, info->start_ns);
     end_line(text);
+    if (info->n_gaps == 0)
+        return;
+    add_label(text, "not recorded");
+    text_add_duration(text, info->gaps_ns);
+    text_add(text, " in %zu %s", info->n_gaps, info->n_gaps == 1 ? "gap" : "gaps");
+    end_line(text);
 }
 
 /* ---- tracks, categories, flows --------------------------------------------------------- */

@@ -163,6 +163,17 @@ MAREY_API const struct marey_raw_dur *marey_trace_raw_durs(const struct marey_tr
 /* The duration of a slice as the file gives it. \cost O(log raw durations) */
 MAREY_API int64_t marey_trace_raw_dur_ns(const struct marey_trace *trace, uint32_t slice_idx);
 
+/* A span in which nothing of a source was recorded, between two of its windows: a pause, or what
+ * lies between the cycles of a schedule. */
+struct marey_gap {
+    uint32_t source_idx;
+    int64_t start_ns;
+    int64_t end_ns;
+};
+
+/* \shape gaps[n], by source, ascending, apart from one another */
+MAREY_API const struct marey_gap *marey_trace_gaps(const struct marey_trace *trace, size_t *n);
+
 /* The kind of a slice's category. */
 MAREY_API enum marey_kind marey_trace_slice_kind(const struct marey_trace *trace,
                                                  uint32_t slice_idx);

@@ -3,7 +3,7 @@
  *
  *     {"schema": 1,
  *      "ledger": {"clean", "read", "used", "reasons": [{"reason", "map", "count", "meaning"}]},
- *      "trace": {"files", "tracks", "slices", "window_ns"},
+ *      "trace": {"files", "tracks", "slices", "window_ns", "not_recorded_ns"},
  *      "totals": {...}, "not_shown": {...},
  *      "rows": [{...}]}
  *
@@ -71,6 +71,8 @@ static void add_trace(const struct marey_table *table, struct marey_textbuf *out
     add_key(out, "window_ns", false);
     add_i64(out,
             window.start_ns == MAREY_UNKNOWN ? MAREY_UNKNOWN : window.end_ns - window.start_ns);
+    add_key(out, "not_recorded_ns", false);
+    add_i64(out, window.gaps_ns);
     add_key(out, "busiest_thread_ns", false);
     add_i64(out, window.busiest.ns);
     marey__text_add_byte(out, '}');

@@ -84,12 +84,16 @@ struct marey_thread_work {
     int64_t gap_ns;        /* the longest time between them; 0: there is none */
     size_t before_gap;     /* the slice that ends there, an index */
     int64_t covered_to_ns; /* while they are gone through: the latest end so far */
+    size_t next_gap;       /* and the first gap of the recording that does not end before */
     size_t last;           /* the slice that has it */
 };
 
 struct marey_window {
     int64_t start_ns;
-    int64_t end_ns;                   /* both MAREY_UNKNOWN if no slice has a time */
+    int64_t end_ns; /* both MAREY_UNKNOWN if no slice has a time */
+    int64_t
+        gaps_ns; /* of it nothing was recorded; MAREY_UNKNOWN: of several sources, some have gaps */
+    size_t n_gaps;                    /* that lie in it */
     struct marey_thread_work busiest; /* of the host track that is longest at work */
     uint64_t n_operations;
     uint64_t n_slices; /* but those of the window itself */

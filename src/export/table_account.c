@@ -130,6 +130,13 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
         marey__text_add_c(out, MAREY_DASH);
     else
         marey__add_time(out, window.end_ns - window.start_ns, table->options.time_unit, false);
+    if (window.n_gaps > 0 && window.gaps_ns != MAREY_UNKNOWN) {
+        marey__text_add_c(out, " (not recorded: ");
+        marey__add_time(out, window.gaps_ns, table->options.time_unit, false);
+        marey__text_add_c(out, " in ");
+        add_count(out, window.n_gaps, " gap", " gaps");
+        marey__text_add_byte(out, ')');
+    }
     if (whole != MAREY_UNKNOWN) {
         marey__text_add_c(out, " (recorded whole for the session's first ");
         marey__add_time(out, whole, table->options.time_unit, false);

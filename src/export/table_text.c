@@ -148,14 +148,17 @@ static void add_busiest_thread(const struct marey_table *table, struct marey_tex
 {
     const struct marey_window *window = &table->window;
     const struct marey_thread_work *work = &window->busiest;
-    const int64_t whole_ns = window->end_ns - window->start_ns;
+    const int64_t whole_ns = window->end_ns - window->start_ns - window->gaps_ns;
     size_t n_sources = 0;
 
     (void)marey_trace_sources(table->trace, &n_sources);
     if (n_sources != 1 || work->ns <= 0 || table->options.layout == MAREY_LAYOUT_TORCH)
         return;
     add_sum(table, out, "Busiest thread: ", work->ns);
-    add_sum(table, out, " of the window in operators and calls, ", whole_ns - work->ns);
+    add_sum(table, out,
+            window->n_gaps > 0 ? " of what was recorded in operators and calls, "
+                               : " of the window in operators and calls, ",
+            whole_ns - work->ns);
     marey__text_add_c(out, " (");
     (void)marey__add_percent(out, whole_ns - work->ns, whole_ns, 2);
     marey__text_add_c(out, " %) outside them\n");

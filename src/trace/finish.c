@@ -187,8 +187,8 @@ static bool order_rows(struct marey_builder *builder)
         !marey__sort_points(trace, &trace->counters) || !marey__sort_flows(trace) ||
         !marey__sort_async_spans(trace))
         return false;
-    return marey__nest(trace, trace->slices.parent_idx, NULL, trace->tracks.at,
-                       trace->slices.flags);
+    return marey__find_gaps(trace) && marey__nest(trace, trace->slices.parent_idx, NULL,
+                                                  trace->tracks.at, trace->slices.flags);
 }
 
 enum marey_status marey__builder_finish(struct marey_builder *builder,

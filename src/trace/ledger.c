@@ -428,6 +428,14 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "no such range is in the trace; one of another thread stays open and is "
                       "'unclosed_begin'",
         },
+    [MAREY_REASON_NOT_RECORDED] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "not_recorded",
+            .meaning = "gaps between the sessions of the trace, in which nothing was recorded",
+            .effect = "their time is in no number; ranges that were open when one began are cut "
+                      "there",
+        },
     [MAREY_REASON_OTHER_PHASE] =
         {
             .map = MAREY_LEDGER_INFO,

@@ -65,7 +65,8 @@ enum marey_reason {
     MAREY_REASON_FLOW_START_ALONE,
     MAREY_REASON_FLOW_END_ALONE,
     MAREY_REASON_BEGAN_BEFORE,
-    MAREY_REASON_OTHER_PHASE, /* a known phase that the model does not hold */
+    MAREY_REASON_NOT_RECORDED, /* counted by gap */
+    MAREY_REASON_OTHER_PHASE,  /* a known phase that the model does not hold */
     MAREY_N_REASONS
 };
 

@@ -80,6 +80,14 @@ struct marey_flow_columns {
         type *at;                                                                                  \
     }
 
+/* What a session of a source recorded, as its record says. */
+struct marey_recorded_window {
+    uint32_t source_idx;
+    int64_t start_ns;
+    int64_t end_ns;
+    uint64_t offset;
+};
+
 struct marey_trace {
     struct marey_alloc alloc;
     size_t n_threads; /* that may finish it, the caller among them; 0 is 1 */
@@ -102,7 +110,9 @@ struct marey_trace {
     MAREY_ARRAY(struct marey_meta_record) meta_records;
     MAREY_ARRAY(struct marey_async_span) async_spans;
     MAREY_ARRAY(struct marey_quarantined) quarantined;
-    MAREY_ARRAY(struct marey_raw_dur) raw_durs; /* by slice */
+    MAREY_ARRAY(struct marey_raw_dur) raw_durs;        /* by slice */
+    MAREY_ARRAY(struct marey_recorded_window) windows; /* by source and start */
+    MAREY_ARRAY(struct marey_gap) gaps;
 
     struct marey_account account;
     enum marey_check checked;
@@ -137,6 +147,9 @@ struct marey_trace {
  * without memory. parent_idx may be NULL when only self times are wanted. */
 bool marey__nest(const struct marey_trace *trace, uint32_t *parent_idx, int64_t *self_ns,
                  struct marey_track *tracks, uint8_t *flags);
+
+/* gaps.c: the windows and the gaps of a trace whose slices are in order. False without memory. */
+bool marey__find_gaps(struct marey_trace *trace);
 
 /* owner.c: fills the owner columns; the caller holds the lock. */
 enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_error *err);

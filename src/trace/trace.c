@@ -68,6 +68,8 @@ void marey_trace_free(struct marey_trace *trace)
     RELEASE_ARRAY(async_spans);
     RELEASE_ARRAY(quarantined);
     RELEASE_ARRAY(raw_durs);
+    RELEASE_ARRAY(windows);
+    RELEASE_ARRAY(gaps);
     RELEASE_ARRAY(clock_bounds);
 #undef RELEASE_ARRAY
     marey__intern_release(&trace->strings);
@@ -331,6 +333,8 @@ struct marey_footprint marey_trace_footprint(struct marey_trace *trace)
                        trace->meta_records.capacity * sizeof *trace->meta_records.at +
                        trace->async_spans.capacity * sizeof *trace->async_spans.at +
                        trace->quarantined.capacity * sizeof *trace->quarantined.at +
-                       trace->raw_durs.capacity * sizeof *trace->raw_durs.at,
+                       trace->raw_durs.capacity * sizeof *trace->raw_durs.at +
+                       trace->windows.capacity * sizeof *trace->windows.at +
+                       trace->gaps.capacity * sizeof *trace->gaps.at,
     };
 }

@@ -1,11 +1,9 @@
 /*
  * window.c - device operations that cross a border of the window that was recorded.
  *
- * The window is the record of category "Trace". What crosses its border is kept whole, and counted:
- * a part of it was not in the window, and others like it may be missing altogether.
+ * What crosses its border is kept whole, and counted: a part of it was not in the window, and
+ * others like it may be missing altogether.
  */
-#include <string.h>
-
 #include "base/sort.h"
 #include "trace/examine.h"
 
@@ -34,49 +32,28 @@ static int compare_borders(const void *ctx, uint32_t a, uint32_t b)
     return is_less(&border[b], &border[a]) ? 1 : 0;
 }
 
-/* The borders of all slices of a category; few have one of these, so the column is searched. */
-static bool collect_category(const struct marey_trace *trace, uint8_t cat_id,
-                             struct marey_examination *examination)
-{
-    const struct marey_slice_columns *slices = &trace->slices;
-    const uint8_t *from = slices->cat_id;
-    const uint8_t *end = from + slices->n;
-    for (const uint8_t *at = from; at < end; at++) {
-        at = memchr(at, cat_id, (size_t)(end - at));
-        if (at == NULL)
-            break;
-        const uint32_t i = (uint32_t)(at - from);
-        const uint32_t source_idx = trace->tracks.at[marey_trace_slice_track(trace, i)].source_idx;
-        const int64_t start_ns = slices->start_ns[i];
-        if (slices->dur_ns[i] == MAREY_UNKNOWN)
-            continue;
-        if (!add_border(trace, examination, source_idx, start_ns) ||
-            !add_border(trace, examination, source_idx, start_ns + slices->dur_ns[i]))
-            return false;
-    }
-    return true;
-}
-
 bool marey__collect_borders(const struct marey_trace *trace, struct marey_examination *examination)
 {
-    for (size_t i = 0; i < trace->n_categories && trace->slices.n > 0; i++)
-        if (trace->category[i].kind == MAREY_KIND_WINDOW &&
-            !collect_category(trace, (uint8_t)i, examination))
+    for (size_t i = 0; i < trace->windows.n; i++) {
+        const struct marey_recorded_window *window = &trace->windows.at[i];
+        if (!add_border(trace, examination, window->source_idx, window->start_ns) ||
+            !add_border(trace, examination, window->source_idx, window->end_ns))
             return false;
+    }
     return marey__sort_structs(&trace->alloc, examination->borders.at, examination->borders.n,
                                sizeof *examination->borders.at, compare_borders,
                                examination->borders.at);
 }
 
 /* Between two borders of a source: what lies in there crosses none. */
-struct gap {
+struct pane {
     int64_t from_ns;
     int64_t to_ns;
 };
 
-/* The gap in which a source's operation begins. */
-static struct gap find_gap(const struct marey_examination *examination, uint32_t source_idx,
-                           int64_t start_ns)
+/* The one in which a source's operation begins. */
+static struct pane find_pane(const struct marey_examination *examination, uint32_t source_idx,
+                             int64_t start_ns)
 {
     const struct marey_border *border = examination->borders.at;
     const struct marey_border start = {source_idx, start_ns};
@@ -91,22 +68,22 @@ static struct gap find_gap(const struct marey_examination *examination, uint32_t
     }
     const bool has_before = low > 0 && border[low - 1].source_idx == source_idx;
     const bool has_behind = low < examination->borders.n && border[low].source_idx == source_idx;
-    return (struct gap){has_before ? border[low - 1].ns : INT64_MIN,
-                        has_behind ? border[low].ns : INT64_MAX};
+    return (struct pane){has_before ? border[low - 1].ns : INT64_MIN,
+                         has_behind ? border[low].ns : INT64_MAX};
 }
 
 static void note_track(struct marey_trace *trace, const struct marey_track *track,
                        const struct marey_examination *examination)
 {
     const struct marey_slice_columns *slices = &trace->slices;
-    struct gap gap = {INT64_MAX, INT64_MAX};
+    struct pane at = {INT64_MAX, INT64_MAX};
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
         const int64_t start_ns = slices->start_ns[i];
         if (slices->dur_ns[i] == MAREY_UNKNOWN)
             continue;
-        if (start_ns < gap.from_ns || start_ns >= gap.to_ns)
-            gap = find_gap(examination, track->source_idx, start_ns);
-        if (start_ns + slices->dur_ns[i] > gap.to_ns)
+        if (start_ns < at.from_ns || start_ns >= at.to_ns)
+            at = find_pane(examination, track->source_idx, start_ns);
+        if (start_ns + slices->dur_ns[i] > at.to_ns)
             marey__account_note(&trace->account, MAREY_REASON_CUT_BY_WINDOW, slices->offset[i]);
     }
 }

@@ -158,6 +158,53 @@ static void time_outside_of_calls_is_told(void **state)
     marey_trace_free(trace);
 }
 
+/* Three sessions: what lies between them is neither idle nor the longest time between two calls;
+ * the last one has no call. */
+static void time_not_recorded_is_no_idle_time(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "Spans", "Marey");
+    make_slice(&make, "Trace", "Marey (0)", 0, 20000);
+    make_slice(&make, "Trace", "Marey (1)", 80000, 100000);
+    make_slice(&make, "Trace", "Marey (2)", 500000, 600000);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "a", 0, 10000);
+    make_slice(&make, "cpu_op", "b", 13000, 15000);
+    make_slice(&make, "cpu_op", "c", 83000, 100000);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_text text = table_of(trace, plain, (struct marey_table_options){0});
+    EXPECT_HOLDS(text.ptr, "1 file: window 100.0us (not recorded: 60.00us in 1 gap), 3 slices on");
+    EXPECT_HOLDS(text.ptr, "\nBusiest thread: 29.00us of what was recorded in operators and calls, "
+                           "11.00us (27.50 %) outside them\n    at longest 5.000us, after b\n");
+    marey_text_release(&text);
+    text = table_of(trace, plain, (struct marey_table_options){.format = MAREY_TABLE_JSON});
+    EXPECT_HOLDS(text.ptr, "\"window_ns\": 100000, \"not_recorded_ns\": 60000, ");
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
+/* The gaps of two ranks need not be those of the job. */
+static void gaps_of_several_ranks_are_no_sum(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "a", 0, 100);
+    make_source(&make, 1);
+    make_thread(&make, "Spans", "Marey");
+    make_slice(&make, "Trace", "Marey (0)", 0, 20);
+    make_slice(&make, "Trace", "Marey (1)", 80, 100);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_text text =
+        table_of(trace, plain, (struct marey_table_options){.format = MAREY_TABLE_JSON});
+    EXPECT_HOLDS(text.ptr, "\"window_ns\": 100, \"not_recorded_ns\": null, ");
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
 static void table_of_nothing_says_so(void **state)
 {
     (void)state;
@@ -326,6 +373,8 @@ int main(void)
         cmocka_unit_test(unknown_values_are_dashes),
         cmocka_unit_test(rows_not_shown_are_summed),
         cmocka_unit_test(time_outside_of_calls_is_told),
+        cmocka_unit_test(time_not_recorded_is_no_idle_time),
+        cmocka_unit_test(gaps_of_several_ranks_are_no_sum),
         cmocka_unit_test(table_of_nothing_says_so),
         cmocka_unit_test(first_line_says_what_is_not_clean),
         cmocka_unit_test(order_is_total_and_unknown_is_last),

@@ -76,7 +76,8 @@ static void json_has_nulls_and_a_schema(void **state)
                  (struct marey_table_options){.format = MAREY_TABLE_JSON,
                                               .columns = "name,kind,calls,self,self_share,mean"});
     EXPECT_HOLDS(text.ptr, "{\"schema\": 1,\n \"ledger\": {\"clean\": ");
-    EXPECT_HOLDS(text.ptr, "\"window_ns\": null, \"busiest_thread_ns\": 0}");
+    EXPECT_HOLDS(text.ptr,
+                 "\"window_ns\": null, \"not_recorded_ns\": 0, \"busiest_thread_ns\": 0}");
     EXPECT_HOLDS(text.ptr,
                  "\"rows\": [\n  {\"name\": \"u\\\"\\n\", \"kind\": \"op\", \"calls\": 1, "
                  "\"self_ns\": null, \"self_percent\": null, \"mean_ns\": null}]}\n");
