@@ -83,6 +83,7 @@ void marey__intake_name_process(struct intake *in)
 
 void marey__intake_add_window(struct intake *in)
 {
+    char name[32];
     struct marey_intern *strings = marey__builder_strings(in->builder);
     const struct marey_track_key key = {
         .kind = MAREY_TRACK_THREAD,
@@ -93,12 +94,13 @@ void marey__intake_add_window(struct intake *in)
         .stream = MAREY_UNKNOWN,
     };
     const int64_t start_ns = marey__intake_ns(in, in->snapshot->start_ticks);
+    (void)snprintf(name, sizeof name, "Marey (%zu)", (size_t)(in->recorded - in->args->recorded));
     const struct marey_new_slice slice = {
         .start_ns = start_ns,
         .dur_ns = marey__intake_ns(in, in->snapshot->stop_ticks) - start_ns,
-        .offset = marey__recorded_offset(in->snapshot->n_chunks, 0),
+        .offset = marey__recorded_offset(in->recorded, in->snapshot->n_chunks, 0),
         .track_idx = marey__builder_track(in->builder, &key),
-        .name_id = marey__intern_c(strings, "Marey (0)"),
+        .name_id = marey__intern_c(strings, name),
         .cat_id = marey__builder_category(in->builder, marey__str("Trace")),
     };
 
@@ -122,48 +124,102 @@ static void add_meta(struct intake *in, const char *key, const char *format, ...
     marey__builder_add_meta(in->builder, marey__str(key), marey__str(json));
 }
 
-/* What the recorder says of the session, so that a file of it says it too: import's
- * take_recording reads it. whole_ns is how long it was recorded without a loss. */
-static void add_own_meta(struct intake *in, const struct marey_session *session)
+/* The largest of all sessions; MAREY_UNKNOWN is smaller than any. */
+struct own_numbers {
+    int64_t clock_error_ns;
+    int64_t range_cost_ns;
+};
+
+static struct own_numbers own_numbers(const struct marey_recorded_args *args)
 {
+    struct own_numbers most = {MAREY_UNKNOWN, MAREY_UNKNOWN};
+
+    for (size_t i = 0; i < args->n_recorded; i++) {
+        const struct marey_recorded *recorded = &args->recorded[i];
+        if (recorded->snapshot.clock_error_ns > most.clock_error_ns)
+            most.clock_error_ns = recorded->snapshot.clock_error_ns;
+        if (recorded->session->range_cost_ns > most.range_cost_ns)
+            most.range_cost_ns = recorded->session->range_cost_ns;
+    }
+    return most;
+}
+
+/* What the recorder says of the sessions, so that a file of them says it too: import's
+ * take_recording reads it. whole_ns is how long it was recorded without a loss. */
+static void add_own_meta(struct intake *in)
+{
+    const struct marey_recorded *first = &in->args->recorded[0];
     const struct marey_account *account = marey__builder_account(in->builder);
+    const struct own_numbers most = own_numbers(in->args);
     char cost[60] = "";
     char losses[120] = "";
 
-    if (session->range_cost_ns != MAREY_UNKNOWN)
+    if (most.range_cost_ns != MAREY_UNKNOWN)
         (void)snprintf(cost, sizeof cost, ", \"range_cost_ns\": %lld",
-                       (long long)session->range_cost_ns);
+                       (long long)most.range_cost_ns);
 
     if (account->count[MAREY_REASON_LOST] > 0)
         (void)snprintf(losses, sizeof losses, ", \"lost\": %llu",
                        (unsigned long long)account->count[MAREY_REASON_LOST]);
     if (in->first_lost_ns != MAREY_UNKNOWN) {
+        const int64_t start_ns =
+            marey__snapshot_ns(&first->snapshot, first->snapshot.start_ticks) - in->base_ns;
         const size_t len = strlen(losses);
-        (void)snprintf(
-            losses + len, sizeof losses - len, ", \"whole_ns\": %lld",
-            (long long)(in->first_lost_ns - marey__intake_ns(in, in->snapshot->start_ticks)));
+        (void)snprintf(losses + len, sizeof losses - len, ", \"whole_ns\": %lld",
+                       (long long)(in->first_lost_ns - start_ns));
     }
     add_meta(
         in, "marey",
         "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld%s, \"open\": %llu%s}",
-        MAREY_VERSION_STRING, session->is_tsc ? "tsc" : "monotonic",
-        (long long)in->snapshot->clock_error_ns, cost, (unsigned long long)in->n_cut, losses);
+        MAREY_VERSION_STRING, first->session->is_tsc ? "tsc" : "monotonic",
+        (long long)most.clock_error_ns, cost, (unsigned long long)in->n_cut, losses);
 }
 
-void marey__intake_add_metas(struct intake *in, const struct marey_session *session)
+static struct marey_str key_of(const struct marey_session_meta *meta)
 {
-    add_meta(in, "schemaVersion", "1");
-    add_meta(in, "deviceProperties", "[]");
-    if ((session->wants & MAREY_WANT_INPUTS) != 0)
-        add_meta(in, "record_shapes", "1");
-    marey__recorder_lock(); /* another thread may add one */
+    return (struct marey_str){meta->key, meta->key_len};
+}
+
+static bool has_key(const struct marey_session *session, struct marey_str key)
+{
+    for (size_t i = 0; i < session->n_metas; i++)
+        if (marey__str_is(key_of(&session->metas[i]), key))
+            return true;
+    return false;
+}
+
+/* Of a key that several sessions have the last one counts. Another thread may add one now. */
+static void add_metas_of(struct intake *in, size_t session_idx)
+{
+    const struct marey_recorded_args *args = in->args;
+    const struct marey_session *session = args->recorded[session_idx].session;
+
     for (size_t i = 0; i < session->n_metas; i++) {
         const struct marey_session_meta *meta = &session->metas[i];
-        marey__builder_add_meta(in->builder, (struct marey_str){meta->key, meta->key_len},
-                                (struct marey_str){meta->json, meta->json_len});
+        bool is_later = false;
+        for (size_t k = session_idx + 1; k < args->n_recorded && !is_later; k++)
+            is_later = has_key(args->recorded[k].session, key_of(meta));
+        if (!is_later)
+            marey__builder_add_meta(in->builder, key_of(meta),
+                                    (struct marey_str){meta->json, meta->json_len});
     }
+}
+
+void marey__intake_add_metas(struct intake *in)
+{
+    bool has_inputs = false;
+
+    for (size_t i = 0; i < in->args->n_recorded; i++)
+        has_inputs |= (in->args->recorded[i].session->wants & MAREY_WANT_INPUTS) != 0;
+    add_meta(in, "schemaVersion", "1");
+    add_meta(in, "deviceProperties", "[]");
+    if (has_inputs)
+        add_meta(in, "record_shapes", "1");
+    marey__recorder_lock();
+    for (size_t i = 0; i < in->args->n_recorded; i++)
+        add_metas_of(in, i);
     marey__recorder_unlock();
-    add_own_meta(in, session);
+    add_own_meta(in);
     add_meta(in, "displayTimeUnit", "\"ms\"");
     add_meta(in, "baseTimeNanoseconds", "%lld", (long long)in->base_ns);
 }

@@ -1,5 +1,7 @@
 /*
- * intake.c - a session's records, thread by thread, become slices, instants and counters.
+ * intake.c - the records of sessions, thread by thread, become slices, instants and counters.
+ *
+ * Sessions come one after another: nothing of one is open in the next.
  *
  * Begins and ends find each other by their tokens: the innermost open range with the end's
  * token. A range that is open at the stop, or when records were lost, is cut there.
@@ -228,7 +230,19 @@ static void take_chunk(struct intake *in, size_t chunk_idx)
 
     for (uint32_t at = 0; at < chunk->n_words && !in->failed;
          at += marey__record_words(chunk->word + at))
-        take_record(in, chunk->word + at, marey__recorded_offset(chunk_idx, at));
+        take_record(in, chunk->word + at, marey__recorded_offset(in->recorded, chunk_idx, at));
+}
+
+/* In the first session in which the thread recorded. */
+static void name_once(struct intake *in, const struct marey_log_part *part)
+{
+    uint32_t *is_named = marey__hashmap_put(&in->named, part->log_serial);
+
+    in->failed |= is_named == NULL;
+    if (in->failed || *is_named != MAREY_NONE)
+        return;
+    *is_named = 1;
+    marey__intake_name_thread(in, part);
 }
 
 static void take_thread(struct intake *in, const struct marey_log_part *part)
@@ -258,10 +272,10 @@ static void take_thread(struct intake *in, const struct marey_log_part *part)
     }
     if (part->n_lost > 0)
         marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LOST, part->n_lost,
-                           marey__recorded_offset(part->first_chunk, 0));
+                           marey__recorded_offset(in->recorded, part->first_chunk, 0));
     cut_open(in, end_ns);
     if (in->n_records > n_before)
-        marey__intake_name_thread(in, part);
+        name_once(in, part);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -270,9 +284,26 @@ static void note_session(struct intake *in)
 {
     struct marey_account *account = marey__builder_account(in->builder);
 
-    marey__account_add(account, MAREY_REASON_LOST, in->snapshot->n_guarded, 0);
+    const uint64_t offset = marey__recorded_offset(in->recorded, 0, 0);
+
+    marey__account_add(account, MAREY_REASON_LOST, in->snapshot->n_guarded, offset);
     if (in->snapshot->clock_error_ns > MAREY_CLOCK_LIMIT_NS)
-        marey__account_note(account, MAREY_REASON_CLOCK_UNSURE, 0);
+        marey__account_note(account, MAREY_REASON_CLOCK_UNSURE, offset);
+}
+
+static void choose_session(struct intake *in, size_t session_idx)
+{
+    in->recorded = &in->args->recorded[session_idx];
+    in->snapshot = &in->recorded->snapshot;
+    in->wants = in->recorded->session->wants;
+}
+
+static void take_session(struct intake *in)
+{
+    for (size_t i = 0; i < in->snapshot->n_parts && !in->failed; i++)
+        take_thread(in, &in->snapshot->part[i]);
+    marey__intake_add_window(in);
+    note_session(in);
 }
 
 static bool prepare(struct intake *in, const struct marey_intake_options *options)
@@ -288,6 +319,7 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
     in->first_lost_ns = MAREY_UNKNOWN;
     marey__arrows_init(&in->arrows, &in->alloc);
     marey__open_init(&in->open, &in->alloc);
+    marey__hashmap_init(&in->named, &in->alloc);
     in->base_ns = in->snapshot->line.epoch_ns - in->snapshot->line.epoch_ns % MAREY_BASE_NS;
     struct marey_source *source = marey__builder_source(in->builder);
     source->base_ns = in->base_ns;
@@ -302,40 +334,71 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
     return !in->failed;
 }
 
-static bool take_all(struct intake *in, const struct marey_session *session,
-                     const struct marey_intake_options *options)
+static bool take_all(struct intake *in, const struct marey_intake_options *options)
 {
+    const size_t n_sessions = in->args->n_recorded;
+
+    choose_session(in, 0);
     if (!prepare(in, options))
         return false;
     marey__intake_name_process(in);
-    for (size_t i = 0; i < in->snapshot->n_parts && !in->failed; i++)
-        take_thread(in, &in->snapshot->part[i]);
+    for (size_t i = 0; i < n_sessions && !in->failed; i++) {
+        choose_session(in, i);
+        take_session(in);
+    }
     in->failed = in->failed || !marey__arrows_draw(&in->arrows, in->builder);
-    marey__intake_add_window(in);
-    note_session(in);
-    marey__intake_add_metas(in, session);
-    marey__builder_source(in->builder)->n_records = in->n_records + 1;
+    if (!in->failed)
+        marey__intake_add_metas(in);
+    marey__builder_source(in->builder)->n_records = in->n_records + n_sessions;
     return !in->failed;
 }
 
-static struct marey_recorded_args *new_args(struct marey_session *session,
-                                            const struct marey_alloc *alloc)
+static struct marey_recorded_args *new_args(size_t n_sessions, const struct marey_alloc *alloc)
 {
     struct marey_recorded_args *args = marey__alloc_zero(alloc, 1, sizeof *args);
 
     if (args == NULL)
         return NULL;
     args->alloc = *alloc;
-    args->session = session;
-    args->has_inputs = (session->wants & MAREY_WANT_INPUTS) != 0;
     marey__text_init(&args->text, alloc);
     marey__hashmap_init(&args->cpu_idx, alloc);
+    args->recorded = marey__alloc_zero(alloc, n_sessions, sizeof *args->recorded);
+    args->n_recorded = n_sessions;
+    if (args->recorded != NULL)
+        return args;
+    args->n_recorded = 0;
+    marey__recorded_free(args);
+    return NULL;
+}
+
+/* The next session's records. The system's calendar clock may be set between two sessions, so
+ * where a session lies behind the first is told by the clock that only goes forward. */
+static enum marey_status hold_session(struct marey_recorded_args *args, size_t session_idx,
+                                      struct marey_session *session, struct marey_error *err)
+{
+    struct marey_recorded *recorded = &args->recorded[session_idx];
+    const struct marey_recorded *before = session_idx > 0 ? recorded - 1 : NULL;
+
     marey__session_hold(session);
-    return args;
+    recorded->session = session;
+    MAREY_TRY(marey__session_snapshot(session, &args->alloc, &recorded->snapshot, err));
+    if (before == NULL)
+        return MAREY_OK;
+    if (recorded->snapshot.start_ticks < before->snapshot.stop_ticks)
+        return marey__fail(err, MAREY_INVALID,
+                           "session %zu begins before the one in front of it has stopped, give "
+                           "them in order of time, without any twice",
+                           session_idx);
+    recorded->first_chunk = before->first_chunk + before->snapshot.n_chunks + 1;
+    const struct marey_clock_pair *first = &args->recorded[0].session->start;
+    recorded->snapshot.line.epoch_ns =
+        first->epoch_ns + (session->start.monotonic_ns - first->monotonic_ns);
+    return MAREY_OK;
 }
 
 static void release(struct intake *in)
 {
+    marey__hashmap_release(&in->named);
     marey__dealloc(&in->alloc, in->site, in->n_sites, sizeof *in->site);
     marey__open_release(&in->open);
     marey__arrows_release(&in->arrows);
@@ -352,27 +415,30 @@ static enum marey_status check_options(const struct marey_intake_options *option
     return MAREY_OK;
 }
 
-enum marey_status marey_session_trace(struct marey_session *session,
-                                      const struct marey_intake_options *options,
-                                      struct marey_trace **trace, struct marey_error *err)
+enum marey_status marey_sessions_trace(struct marey_session *const *sessions, size_t n_sessions,
+                                       const struct marey_intake_options *options,
+                                       struct marey_trace **trace, struct marey_error *err)
 {
     const struct marey_intake_options defaults = {.size = sizeof defaults};
 
     MAREY_TRY(check_options(options, err));
+    if (n_sessions == 0)
+        return marey__fail(err, MAREY_INVALID, "a trace of no session, want one at least");
     if (options == NULL)
         options = &defaults;
-    struct intake in = {.alloc = marey__alloc_or_default(options->alloc), .wants = session->wants};
+    struct intake in = {.alloc = marey__alloc_or_default(options->alloc)};
     enum marey_status status = MAREY_NOMEM;
 
-    in.args = new_args(session, &in.alloc);
+    in.args = new_args(n_sessions, &in.alloc);
     if (in.args == NULL)
         return marey__fail_nomem(err);
-    status = marey__session_snapshot(session, &in.alloc, &in.args->snapshot, err);
-    if (status != MAREY_OK)
-        goto done;
-    in.snapshot = &in.args->snapshot;
+    for (size_t i = 0; i < n_sessions; i++) {
+        status = hold_session(in.args, i, sessions[i], err);
+        if (status != MAREY_OK)
+            goto done;
+    }
     in.builder = marey__builder_new(&in.alloc);
-    if (in.builder == NULL || !take_all(&in, session, options)) {
+    if (in.builder == NULL || !take_all(&in, options)) {
         status = marey__fail_nomem(err);
         goto done;
     }
@@ -384,4 +450,11 @@ done:
     marey__recorded_free(in.args);
     release(&in);
     return status;
+}
+
+enum marey_status marey_session_trace(struct marey_session *session,
+                                      const struct marey_intake_options *options,
+                                      struct marey_trace **trace, struct marey_error *err)
+{
+    return marey_sessions_trace(&session, 1, options, trace, err);
 }

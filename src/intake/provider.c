@@ -9,17 +9,44 @@
 #include "intake/intake.h"
 #include "record/tls.h"
 
-static const uint64_t *record_at(const struct marey_recorded_args *args, uint64_t offset,
-                                 uint32_t *n_after)
+/* The session that a place among all chunks belongs to: the last that begins no later. */
+static const struct marey_recorded *recorded_at(const struct marey_recorded_args *args,
+                                                uint64_t place)
+{
+    size_t low = 0;
+    size_t high = args->n_recorded;
+
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (args->recorded[middle].first_chunk <= place)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &args->recorded[low];
+}
+
+/* A record, its session, and how many words follow from it on in its chunk. */
+struct found_record {
+    const struct marey_recorded *recorded;
+    const uint64_t *word; /* NULL: the window, which has no record */
+    uint32_t n_after;
+};
+
+static struct found_record record_at(const struct marey_recorded_args *args, uint64_t offset)
 {
     const uint64_t word = MAREY_OFFSET_BYTE(offset) / sizeof(uint64_t);
-    const uint64_t chunk_idx = word / MAREY_CHUNK_WORDS;
+    const uint64_t place = word / MAREY_CHUNK_WORDS;
     const uint32_t at = (uint32_t)(word % MAREY_CHUNK_WORDS);
+    struct found_record found = {.recorded = recorded_at(args, place)};
+    const struct marey_snapshot *snapshot = &found.recorded->snapshot;
+    const uint64_t chunk_idx = place - found.recorded->first_chunk;
 
-    if (chunk_idx >= args->snapshot.n_chunks || at >= args->snapshot.chunk[chunk_idx].n_words)
-        return NULL; /* the window, which has no record */
-    *n_after = args->snapshot.chunk[chunk_idx].n_words - at;
-    return args->snapshot.chunk[chunk_idx].word + at;
+    if (chunk_idx >= snapshot->n_chunks || at >= snapshot->chunk[chunk_idx].n_words)
+        return found;
+    found.n_after = snapshot->chunk[chunk_idx].n_words - at;
+    found.word = snapshot->chunk[chunk_idx].word + at;
+    return found;
 }
 
 static void add_member(struct marey_textbuf *text, const char *key, int64_t value)
@@ -80,9 +107,12 @@ static const uint64_t *sequence_of(const uint64_t *record, uint32_t n_after)
 }
 
 /* The id is the slice's own: what torch calls a correlation id. */
-static void add_begin(struct marey_recorded_args *args, const uint64_t *record, uint32_t n_after,
+static void add_begin(struct marey_recorded_args *args, const struct found_record *found,
                       uint64_t offset)
 {
+    const uint64_t *record = found->word;
+    const uint32_t n_after = found->n_after;
+    const bool has_inputs = (found->recorded->session->wants & MAREY_WANT_INPUTS) != 0;
     struct marey_textbuf *text = &args->text;
     const uint32_t n = marey__record_words(record);
     const uint64_t *sequence = sequence_of(record, n_after);
@@ -93,7 +123,7 @@ static void add_begin(struct marey_recorded_args *args, const uint64_t *record, 
         add_member(text, "Fwd thread id",
                    is_backward((uint32_t)sequence[1]) ? (int64_t)sequence[3] : 0);
     }
-    if (args->has_inputs && n < n_after && marey__record_kind(record + n) == MAREY_RECORD_INPUTS)
+    if (has_inputs && n < n_after && marey__record_kind(record + n) == MAREY_RECORD_INPUTS)
         marey__inputs_to_json(text, record + n + 1, (uint32_t)marey__record_value(record + n));
 
     const uint32_t cpu_idx = marey__hashmap_get(&args->cpu_idx, offset);
@@ -103,18 +133,17 @@ static void add_begin(struct marey_recorded_args *args, const uint64_t *record, 
 
 static struct marey_str args_of(struct marey_recorded_args *args, uint64_t offset)
 {
-    uint32_t n_after = 0;
-    const uint64_t *record = record_at(args, offset, &n_after);
+    const struct found_record found = record_at(args, offset);
 
-    if (record == NULL)
+    if (found.word == NULL)
         return (struct marey_str){NULL, 0};
     marey__text_reset(&args->text);
     marey__text_add_byte(&args->text, '{');
-    const enum marey_record_kind kind = marey__record_kind(record);
+    const enum marey_record_kind kind = marey__record_kind(found.word);
     if (kind == MAREY_RECORD_COUNTER)
-        add_counter(&args->text, record);
+        add_counter(&args->text, found.word);
     else if (kind == MAREY_RECORD_BEGIN || kind == MAREY_RECORD_BEGIN_OP)
-        add_begin(args, record, n_after, offset);
+        add_begin(args, &found, offset);
     marey__text_add_byte(&args->text, '}');
     return (struct marey_str){args->text.ptr, args->text.len};
 }
@@ -148,10 +177,13 @@ void marey__recorded_free(struct marey_recorded_args *args)
     if (args == NULL)
         return;
     const struct marey_alloc alloc = args->alloc;
-    marey__snapshot_release(&args->snapshot);
     marey__hashmap_release(&args->cpu_idx);
     marey__dealloc(&alloc, args->cpu_ns, args->cpu_capacity, sizeof *args->cpu_ns);
     marey__text_release(&args->text);
-    marey__session_let_go(args->session);
+    for (size_t i = 0; i < args->n_recorded && args->recorded[i].session != NULL; i++) {
+        marey__snapshot_release(&args->recorded[i].snapshot);
+        marey__session_let_go(args->recorded[i].session);
+    }
+    marey__dealloc(&alloc, args->recorded, args->n_recorded, sizeof *args->recorded);
     marey__dealloc(&alloc, args, 1, sizeof *args);
 }

@@ -1,5 +1,5 @@
 /*
- * walk.h - a session on its way into a trace: intake.c walks its records, describe.c writes what
+ * walk.h - sessions on their way into a trace: intake.c walks their records, describe.c writes what
  * else a trace says of itself.
  */
 #ifndef MAREY_SRC_INTAKE_WALK_H
@@ -21,9 +21,10 @@ struct known_site {
 struct intake {
     struct marey_alloc alloc;
     struct marey_builder *builder;
-    const struct marey_snapshot *snapshot;
-    const struct marey_log_part *part; /* the thread that is taken */
     struct marey_recorded_args *args;
+    const struct marey_recorded *recorded; /* the session that is taken */
+    const struct marey_snapshot *snapshot; /* its own */
+    const struct marey_log_part *part;     /* the thread that is taken */
     uint32_t wants;
     int64_t base_ns;
     uint32_t process_id;
@@ -38,6 +39,7 @@ struct intake {
     uint64_t n_records;
     struct known_site *site;
     size_t n_sites;
+    struct marey_hashmap named; /* serial of a log that has its name in the trace */
     struct marey_open_ranges open;
     struct marey_open_range *begun; /* whose CPU record may follow, else NULL */
     struct marey_open_range *ended; /* the same; NULL or &last_ended */
@@ -56,10 +58,10 @@ uint32_t marey__intake_number(struct intake *in, int64_t number);
 void marey__intake_name_process(struct intake *in);
 void marey__intake_name_thread(struct intake *in, const struct marey_log_part *part);
 
-/* The span that was recorded, as a slice of its own track. */
+/* The span that a session recorded, as a slice of a track of such spans. */
 void marey__intake_add_window(struct intake *in);
 
 /* The head of the file that this trace may become, in Kineto's order. */
-void marey__intake_add_metas(struct intake *in, const struct marey_session *session);
+void marey__intake_add_metas(struct intake *in);
 
 #endif

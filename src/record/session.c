@@ -168,6 +168,12 @@ static int64_t error_of_clock(const struct marey_session *session)
     return error_ns;
 }
 
+uint64_t marey__session_count_guarded(const struct marey_session *session)
+{
+    return atomic_load_explicit(&marey__recorder.n_guarded, memory_order_relaxed) -
+           session->n_guarded_before;
+}
+
 static enum marey_status stop_locked(struct marey_session *session, struct marey_error *err)
 {
     if (session->generation != marey__recorder.generation)
@@ -180,6 +186,7 @@ static enum marey_status stop_locked(struct marey_session *session, struct marey
     session->stop = session->stopped;
     session->is_running = false;
     marey__session_note_losses(session);
+    session->n_guarded = marey__session_count_guarded(session);
     session->clock_error_ns = error_of_clock(session);
     marey__recorder.n_running--;
     (void)pthread_cond_signal(&marey__recorder.feeder_wakes);

@@ -39,9 +39,10 @@ struct marey_session {
     struct marey_clock_pair stop; /* its end, which may be the mark */
     struct marey_clock_pair mark; /* without one: the start */
     struct marey_clock_pair stopped;
-    int64_t clock_error_ns; /* set at the stop */
-    int64_t range_cost_ns;  /* measured at the start; MAREY_UNKNOWN */
-    uint64_t n_guarded_before;
+    int64_t clock_error_ns;           /* set at the stop */
+    int64_t range_cost_ns;            /* measured at the start; MAREY_UNKNOWN */
+    uint64_t n_guarded_before;        /* at the start */
+    uint64_t n_guarded;               /* at the stop, since the start */
     struct marey_position *positions; /* in the order of the logs; none of a log that was empty */
     size_t n_positions;
     size_t positions_capacity;
@@ -56,6 +57,7 @@ struct marey_session {
 
 /* What one thread had published when the snapshot was taken. */
 struct marey_log_part {
+    uint64_t log_serial;
     int64_t thread_id;
     char name[MAREY_THREAD_NAME_BYTES];
     size_t first_chunk; /* in the snapshot's chunks */
@@ -95,6 +97,9 @@ void marey__snapshot_release(struct marey_snapshot *snapshot);
 
 /* The time of a record, since the Unix epoch. */
 int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot, uint64_t record_ticks);
+
+/* Records that met a guard, on any thread, since the session began. */
+uint64_t marey__session_count_guarded(const struct marey_session *session);
 
 /* positions.c: notes where the session begins in each log, so that no reader has to walk over what
  * is older; without memory it begins in each log's first chunk. Under the lock, once its time has

@@ -86,6 +86,7 @@ static void fill(const struct marey_session *session, struct marey_snapshot *sna
          log = log->next) {
         const struct marey_position begin = marey__position_in(&positions, log);
         struct marey_log_part part = {
+            .log_serial = log->serial,
             .thread_id = log->thread_id,
             .first_chunk = snapshot->n_chunks,
             .n_lost = begin.n_lost,
@@ -113,8 +114,8 @@ static void set_time(struct marey_session *session, struct marey_snapshot *snaps
         session->is_running
             ? (end.width_ns > session->start.width_ns ? end.width_ns : session->start.width_ns)
             : session->clock_error_ns;
-    snapshot->n_guarded = atomic_load_explicit(&marey__recorder.n_guarded, memory_order_relaxed) -
-                          session->n_guarded_before;
+    snapshot->n_guarded =
+        session->is_running ? marey__session_count_guarded(session) : session->n_guarded;
 }
 
 static enum marey_status take_locked(struct marey_session *session, const struct marey_alloc *alloc,
