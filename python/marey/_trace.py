@@ -280,6 +280,14 @@ class ClockBound(NamedTuple):
     """Start of the earliest operation that lags."""
 
 
+class Gap(NamedTuple):
+    """A span in which nothing was recorded: a pause, or what lies between two cycles."""
+
+    start_ns: int
+    end_ns: int
+    rank: int | None
+
+
 # ---- the trace ------------------------------------------------------------------------------
 
 
@@ -405,6 +413,15 @@ class Trace:
         return [
             ClockBound(self.sources[source_idx].rank, *row)
             for source_idx, *row in self._core.clock_bounds()
+        ]
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Where nothing was recorded between the sessions of the trace, in order of rank and time.
+        Their time is in no number."""
+        return [
+            Gap(start_ns, end_ns, self.sources[source_idx].rank)
+            for source_idx, start_ns, end_ns in self._core.gaps()
         ]
 
     def law_checks(self) -> dict[str, int | None]:

@@ -179,27 +179,6 @@ static PyObject *record_check_meta(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-PyMethodDef core_record_functions[] = {
-    {"mark", record_mark, METH_O, "mark(name)\n--\n\nRecord a point in time."},
-    {"counter", (PyCFunction)(void (*)(void))record_counter, METH_FASTCALL,
-     "counter(name, value)\n--\n\nRecord a value at a point in time."},
-    {"thread_name", record_thread_name, METH_O,
-     "thread_name(name)\n--\n\nName this thread in traces."},
-    {"is_recording", record_is_recording, METH_NOARGS,
-     "is_recording()\n--\n\nTrue while a session runs."},
-    {"collector_load", record_collector_load, METH_VARARGS, "Load a collector by its path."},
-    {"check_meta", record_check_meta, METH_VARARGS,
-     "Raise what Session.add_meta would raise for this key and JSON text."},
-    {"schedule_action", record_schedule_action, METH_VARARGS, "What to do in a step."},
-    {"keep_stderr", core_keep_stderr, METH_NOARGS, "Notices go to what is standard error now."},
-    {"notice", core_notice, METH_O, "Print bytes on the standard error that was kept."},
-    {"begin_guard", core_begin_guard, METH_VARARGS,
-     "Write a session's trace at SIGTERM or SIGHUP."},
-    {"end_guard", core_end_guard, METH_NOARGS, "True if the trace is still to be written."},
-    {"leave_guard", core_leave_guard, METH_NOARGS, "The trace is written."},
-    {NULL, NULL, 0, NULL},
-};
-
 /* ---- sessions ------------------------------------------------------------------------------ */
 
 static void let_go_if_unused(struct core_session *self)
@@ -321,22 +300,29 @@ static PyObject *session_add_meta(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* trace(rank, world_size): an int, or None where it is not known. */
+/* Ints, or None where they are not known. False with an exception. */
+static bool intake_options_of(PyObject *rank, PyObject *world_size,
+                              struct marey_intake_options *options)
+{
+    options->size = sizeof *options;
+    options->has_rank = rank != Py_None;
+    options->rank = options->has_rank ? PyLong_AsLongLong(rank) : 0;
+    options->world_size = world_size != Py_None ? PyLong_AsLongLong(world_size) : 0;
+    return PyErr_Occurred() == NULL;
+}
+
+/* trace(rank, world_size) */
 static PyObject *session_trace(PyObject *self, PyObject *args)
 {
-    struct marey_intake_options options = {.size = sizeof options};
+    struct marey_intake_options options = {0};
     struct marey_error err = {0};
     struct marey_trace *trace = NULL;
     PyObject *rank = Py_None;
     PyObject *world_size = Py_None;
     enum marey_status status;
 
-    if (!PyArg_ParseTuple(args, "|OO", &rank, &world_size))
-        return NULL;
-    options.has_rank = rank != Py_None;
-    options.rank = options.has_rank ? PyLong_AsLongLong(rank) : 0;
-    options.world_size = world_size != Py_None ? PyLong_AsLongLong(world_size) : 0;
-    if (PyErr_Occurred())
+    if (!PyArg_ParseTuple(args, "|OO", &rank, &world_size) ||
+        !intake_options_of(rank, world_size, &options))
         return NULL;
     struct marey_session *session = session_enter(self);
     if (session == NULL)
@@ -348,6 +334,75 @@ static PyObject *session_trace(PyObject *self, PyObject *args)
     if (status != MAREY_OK)
         return core_raise(core_state_of(self), &err);
     return core_trace_wrap(core_state_of(self), trace);
+}
+
+/* The sessions of a tuple, each entered, for leave_all to leave and free; NULL with an exception if
+ * one is gone or is none. */
+static struct marey_session **enter_all(PyObject *tuple, PyTypeObject *type)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    struct marey_session **sessions = PyMem_New(struct marey_session *, (size_t)n + 1);
+    Py_ssize_t i = 0;
+
+    if (sessions == NULL)
+        return (struct marey_session **)PyErr_NoMemory();
+    for (; i < n; i++) {
+        PyObject *object = PyTuple_GET_ITEM(tuple, i);
+        if (Py_TYPE(object) != type)
+            PyErr_Format(PyExc_TypeError, "a trace is made of sessions, not of %.100s",
+                         Py_TYPE(object)->tp_name);
+        sessions[i] = Py_TYPE(object) == type ? session_enter(object) : NULL;
+        if (sessions[i] == NULL)
+            break;
+    }
+    if (i == n)
+        return sessions;
+    while (i-- > 0)
+        session_leave(PyTuple_GET_ITEM(tuple, i));
+    PyMem_Free(sessions);
+    return NULL;
+}
+
+static void leave_all(PyObject *tuple, struct marey_session **sessions)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+        session_leave(PyTuple_GET_ITEM(tuple, i));
+    PyMem_Free(sessions);
+}
+
+/* trace_sessions(sessions, rank, world_size): in a tuple of our own, which nobody changes while the
+ * GIL is free. */
+static PyObject *record_trace_sessions(PyObject *module, PyObject *args)
+{
+    const struct core_state *state = PyModule_GetState(module);
+    struct marey_intake_options options = {0};
+    struct marey_error err = {0};
+    struct marey_trace *trace = NULL;
+    PyObject *given = NULL;
+    PyObject *rank = Py_None;
+    PyObject *world_size = Py_None;
+    enum marey_status status;
+
+    if (!PyArg_ParseTuple(args, "O|OO", &given, &rank, &world_size) ||
+        !intake_options_of(rank, world_size, &options))
+        return NULL;
+    PyObject *tuple = PySequence_Tuple(given);
+    if (tuple == NULL)
+        return NULL;
+    struct marey_session **sessions = enter_all(tuple, state->session_type);
+    if (sessions == NULL) {
+        Py_DECREF(tuple);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+        status =
+            marey_sessions_trace(sessions, (size_t)PyTuple_GET_SIZE(tuple), &options, &trace, &err);
+    Py_END_ALLOW_THREADS
+    leave_all(tuple, sessions);
+    Py_DECREF(tuple);
+    if (status != MAREY_OK)
+        return core_raise(state, &err);
+    return core_trace_wrap(state, trace);
 }
 
 #define FIELD(member, kind) CORE_FIELD(struct marey_session_stats, member, kind)
@@ -413,6 +468,29 @@ static PyObject *session_end_at_mark(PyObject *self, PyObject *arg)
         return core_raise(core_state_of(self), &err);
     Py_RETURN_NONE;
 }
+
+PyMethodDef core_record_functions[] = {
+    {"mark", record_mark, METH_O, "mark(name)\n--\n\nRecord a point in time."},
+    {"counter", (PyCFunction)(void (*)(void))record_counter, METH_FASTCALL,
+     "counter(name, value)\n--\n\nRecord a value at a point in time."},
+    {"thread_name", record_thread_name, METH_O,
+     "thread_name(name)\n--\n\nName this thread in traces."},
+    {"is_recording", record_is_recording, METH_NOARGS,
+     "is_recording()\n--\n\nTrue while a session runs."},
+    {"collector_load", record_collector_load, METH_VARARGS, "Load a collector by its path."},
+    {"check_meta", record_check_meta, METH_VARARGS,
+     "Raise what Session.add_meta would raise for this key and JSON text."},
+    {"trace_sessions", record_trace_sessions, METH_VARARGS,
+     "One trace of sessions that were recorded one after another."},
+    {"schedule_action", record_schedule_action, METH_VARARGS, "What to do in a step."},
+    {"keep_stderr", core_keep_stderr, METH_NOARGS, "Notices go to what is standard error now."},
+    {"notice", core_notice, METH_O, "Print bytes on the standard error that was kept."},
+    {"begin_guard", core_begin_guard, METH_VARARGS,
+     "Write a session's trace at SIGTERM or SIGHUP."},
+    {"end_guard", core_end_guard, METH_NOARGS, "True if the trace is still to be written."},
+    {"leave_guard", core_leave_guard, METH_NOARGS, "The trace is written."},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyMethodDef session_methods[] = {
     {"stop", session_stop, METH_NOARGS, "Stop recording."},

@@ -476,6 +476,23 @@ static PyObject *trace_clock_bounds(PyObject *self, PyObject *unused)
     return list;
 }
 
+static PyObject *trace_gaps(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    size_t n = 0;
+    const struct marey_gap *gaps = marey_trace_gaps(core_trace_of(self), &n);
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        PyObject *row = Py_BuildValue("(ILL)", (unsigned)gaps[i].source_idx,
+                                      (long long)gaps[i].start_ns, (long long)gaps[i].end_ns);
+        if (row == NULL || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
 /* raw_dur_ns(slice): as the file gives it. */
 static PyObject *trace_raw_dur_ns(PyObject *self, PyObject *index)
 {
@@ -601,6 +618,7 @@ static PyMethodDef trace_methods[] = {
     PLAIN("check_laws", trace_check_laws),
     PLAIN("grade", trace_grade),
     PLAIN("clock_bounds", trace_clock_bounds),
+    PLAIN("gaps", trace_gaps),
     {"raw_dur_ns", trace_raw_dur_ns, METH_O, NULL},
     PLAIN("footprint", trace_footprint),
     {"decode_args", core_trace_decode_args, METH_O, NULL},
