@@ -12,7 +12,7 @@
 
 enum {
     WINDOW_BYTES = 1 << 18,      /* stays in the second-level cache */
-    TEAM_WINDOW_BYTES = 1 << 16, /* so do those of a thread, with what is found in them */
+    TEAM_WINDOW_BYTES = 1 << 19, /* each costs a wake-up or two, and two records scanned twice */
     STORED_BYTES = 1 << 18,
     AHEAD_FROM_BYTES = 1 << 18, /* smaller files are read before a thread has begun */
     BEFORE_BYTES = 64,          /* zeros before a window of a team */
