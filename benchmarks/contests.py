@@ -100,12 +100,39 @@ def rate(path: Path) -> Value:
     return lambda answer: size / float(answer["ns"])
 
 
+def megabytes(name: str) -> Value:
+    return lambda answer: answer[name] / 1e6 if name in answer else None
+
+
 def per(count: str, time: str = "ns") -> Value:
     return lambda answer: float(answer[time]) / float(answer[count])
 
 
 def milliseconds(answer: Answer) -> float:
     return float(answer["ns"]) / 1e6
+
+
+def huge_contest(programs: Path, command: Path, path: Path) -> Contest:
+    """A file that is many times as large as what it leaves in memory."""
+    parts = {
+        "columns": megabytes("column_bytes"), "strings": megabytes("string_bytes"),
+        "made_later": megabytes("lazy_bytes"), "resident_after": megabytes("rss_after"),
+    }
+    bench = (str(programs / "bench_marey"),)
+    return Contest(
+        f"{path.name} opened, {path.stat().st_size / 1e9:.1f} GB, all cores: largest resident set",
+        "mb", megabytes("rss_peak"),
+        [
+            Contestant("huge.import.marey", "marey import", bench, ("memory", str(path)), "cold",
+                       fresh=True, parts=parts),
+            Contestant("huge.info.marey", "marey info", (str(command), "info", str(path)),
+                       memory="cold"),
+            Contestant("huge.report.marey", "marey report", (str(command), "report", str(path)),
+                       memory="cold"),
+        ],
+        rounds=3, pinned=False,
+        further=(Measure("the same: JSON a second", "gb_per_s", rate(path), "rate"),),
+    )
 
 
 class Book:

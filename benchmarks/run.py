@@ -5,7 +5,7 @@ peers take turns (a round to warm up, then those that count) and prints median a
 each row, with the same numbers as JSON on request. Peers that cannot be had are told and
 left out. --clock cpu takes the time of the processor instead of that on the wall: for a machine
 that others use too. --full gives torch's profiler a million events too, which takes minutes and
-6 GB. MAREY_PUBLIC_TRACES names a folder of real files to read too.
+6 GB. --only huge opens a file of 10 GB and tells what stays in memory. MAREY_PUBLIC_TRACES names a folder of real files to read too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contests import Book, Contest, Contestant, Files, Measure, Target, Value
+from contests import Book, Contest, Contestant, Files, Measure, Target, Value, huge_contest
 from contests_live import LiveBook
 from contests_record import RecordBook
 from servers import Answer, Server, Unavailable, first_line, machine, run_command
@@ -37,7 +37,7 @@ REAL_BYTES = 5_000_000  # smaller files are read in no time
 
 UNITS = {
     "gb_per_s": ("GB/s", max), "ns_per_event": ("ns", min), "bytes_per_event": ("B", min),
-    "ms": ("ms", min), "per_million": ("/M", min),
+    "ms": ("ms", min), "mb": ("MB", min), "per_million": ("/M", min),
 }
 
 
@@ -283,11 +283,21 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[1])
     parser.add_argument("--json", type=Path, help="write the rows there too")
     parser.add_argument("--only", default="", help="only contests with a key that begins so")
-    parser.add_argument("--size", type=float, default=500, help="MB of the large file")
+    parser.add_argument("--size", type=float,
+                        help="MB of the large file (500; with --only huge 10000)")
     parser.add_argument("--rounds", type=int, default=1000, help="at most that many rounds")
     parser.add_argument("--full", action="store_true", help="a million events for torch too")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     return parser.parse_args()
+
+
+def huge_contests(size_mb: float) -> Iterator[Contest]:
+    """Not among the others: the file takes minutes and as much of the disk, and is removed."""
+    path = generate(f"trace_{size_mb:g}MB.json", size_mb)
+    try:
+        yield huge_contest(BUILD / "benchmarks", BUILD / "cli/marey", path)
+    finally:
+        path.unlink()
 
 
 def contests(options: argparse.Namespace, out: Path) -> Iterator[Contest]:
@@ -296,13 +306,16 @@ def contests(options: argparse.Namespace, out: Path) -> Iterator[Contest]:
         return [contest for contest in all_of
                 if any(c.key.startswith(options.only) for c in contest.contestants)]
 
+    if options.only.split(".")[0] == "huge":
+        yield from huge_contests(options.size or 10_000)
+        return
     without_files = asked([
         *RecordBook(BUILD / "benchmarks", out).contests(),
         *LiveBook(BUILD / "python", CACHE / "collectors", options.full).contests(),
     ])
     yield from without_files
     if not options.only or not without_files:
-        yield from asked(Book(make_files(options.size, out)).contests())
+        yield from asked(Book(make_files(options.size or 500, out)).contests())
 
 
 def main() -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -66,25 +65,24 @@ class Server:
         self.errors.close()
 
 
-def children_cpu_ns() -> int:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round((usage.ru_utime + usage.ru_stime) * 1e9)
-
-
 def run_command(argv: list[str], is_cpu: bool) -> Answer:
-    """Time of a command from start to exit, its output thrown away."""
-    now_ns = children_cpu_ns if is_cpu else time.perf_counter_ns
-    start = now_ns()
-    try:
-        done = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              check=False)
-    except FileNotFoundError as error:
-        raise Unavailable(f"'{argv[0]}' was not built") from error
-    took = now_ns() - start
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        raise Unavailable(lines[-1] if lines else f"'{argv[0]}' ended with {done.returncode}")
-    return {"ns": took}
+    """Time and largest resident set of a command from start to exit, its output thrown away."""
+    with tempfile.TemporaryFile(mode="w+") as errors:
+        start = time.perf_counter_ns()
+        try:
+            process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=errors)
+        except FileNotFoundError as error:
+            raise Unavailable(f"'{argv[0]}' was not built") from error
+        _, status, usage = os.wait4(process.pid, 0)
+        took = time.perf_counter_ns() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            errors.seek(0)
+            lines = errors.read().strip().splitlines()
+            raise Unavailable(lines[-1] if lines
+                              else f"'{argv[0]}' ended with {process.returncode}")
+    cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
+    return {"ns": cpu_ns if is_cpu else took, "rss_peak": usage.ru_maxrss * 1024}
 
 
 def first_line(*argv: str) -> str:
