@@ -46,7 +46,7 @@ struct marey_checker {
     uint64_t *keys;                 /* hashes of the keys of all open objects */
     uint64_t clean[MAREY_N_SHAPES]; /* shapes that hold no key twice, by their low bits */
     struct marey_textbuf key;       /* one with escapes, resolved */
-    struct marey_known *known;
+    struct marey_known_forms *known;
 };
 
 /* NULL without memory. */

@@ -15,9 +15,9 @@ enum {
     MOST_RECORD_BYTES = 1 << 14
 };
 
-struct marey_known *marey__known_new(const struct marey_alloc *alloc)
+struct marey_known_forms *marey__known_new(const struct marey_alloc *alloc)
 {
-    struct marey_known *known = marey__alloc_zero(alloc, 1, sizeof *known);
+    struct marey_known_forms *known = marey__alloc_zero(alloc, 1, sizeof *known);
 
     if (known == NULL)
         return NULL;
@@ -34,7 +34,7 @@ struct marey_known *marey__known_new(const struct marey_alloc *alloc)
     return NULL;
 }
 
-void marey__known_free(struct marey_known *known)
+void marey__known_free(struct marey_known_forms *known)
 {
     if (known == NULL)
         return;
@@ -46,7 +46,7 @@ void marey__known_free(struct marey_known *known)
     marey__dealloc(&alloc, known, 1, sizeof *known);
 }
 
-static void forget(struct marey_known *known)
+static void forget(struct marey_known_forms *known)
 {
     memset(known->first, 0, known->n_states * sizeof *known->first);
     memset(known->string, 0, MAREY_KNOWN_STRINGS * sizeof *known->string);
@@ -58,12 +58,12 @@ static void forget(struct marey_known *known)
 
 /* A record under way. */
 struct learning {
-    struct marey_known *known;
+    struct marey_known_forms *known;
     uint32_t state;
     const char *from; /* of the text up to the next value */
 };
 
-static const char *keep_text(struct marey_known *known, const char *at, size_t len)
+static const char *keep_text(struct marey_known_forms *known, const char *at, size_t len)
 {
     char *text = known->text + known->text_len;
 
@@ -77,7 +77,7 @@ static const char *keep_text(struct marey_known *known, const char *at, size_t l
 static struct marey_known_step *take_step(struct learning *learning, const char *to,
                                           enum marey_known_value value)
 {
-    struct marey_known *known = learning->known;
+    struct marey_known_forms *known = learning->known;
     uint32_t *first = &known->first[learning->state];
     const size_t len = (size_t)(to - learning->from);
     uint32_t i = *first;
@@ -107,7 +107,7 @@ static void pass_number_value(struct learning *learning, const char *at, const c
 /* `at` is the opening quote, and belongs to the text; so does the closing one to the next. */
 static void pass_string_value(struct learning *learning, const char *at, const char *close)
 {
-    struct marey_known *known = learning->known;
+    struct marey_known_forms *known = learning->known;
     const uint32_t then = take_step(learning, at + 1, MAREY_KNOWN_STRING)->then;
     const uint64_t key = marey_known_key(then, marey_name_hash(at + 1, (size_t)(close - at - 1)));
     struct marey_known_string *place = marey_known_find(known, key);
@@ -150,7 +150,7 @@ static bool is_in_number(char c)
 
 /* Each value takes a step and up to two states, each text its padding: what fits must fit for
  * sure. */
-static bool has_room(const struct marey_known *known, size_t len)
+static bool has_room(const struct marey_known_forms *known, size_t len)
 {
     return known->n_states + len < MOST_STATES && known->n_steps + len < MOST_STEPS &&
            known->n_strings + len / 4 < MOST_STRINGS &&
@@ -175,7 +175,7 @@ static const char *pass_token(struct learning *learning, const char *at, bool in
     return behind;
 }
 
-void marey__known_learn(struct marey_known *known, const char *at, const char *end)
+void marey__known_learn(struct marey_known_forms *known, const char *at, const char *end)
 {
     struct learning learning = {.known = known, .from = at};
     bool is_object[MAREY_JSON_DEPTH + 1] = {false};

@@ -40,7 +40,7 @@ struct marey_known_string {
 
 #define MAREY_KNOWN_STRINGS ((size_t)1 << 14)
 
-struct marey_known {
+struct marey_known_forms {
     struct marey_alloc alloc;
     uint32_t *first; /* [state] the step that was gone last; state 0 is where records begin */
     size_t n_states;
@@ -53,11 +53,11 @@ struct marey_known {
 };
 
 /* NULL without memory. */
-struct marey_known *marey__known_new(const struct marey_alloc *alloc);
-void marey__known_free(struct marey_known *known);
+struct marey_known_forms *marey__known_new(const struct marey_alloc *alloc);
+void marey__known_free(struct marey_known_forms *known);
 
 /* Remembers a record whose check found nothing. Where there is no more room all is forgotten. */
-void marey__known_learn(struct marey_known *known, const char *at, const char *end);
+void marey__known_learn(struct marey_known_forms *known, const char *at, const char *end);
 
 static inline uint64_t marey_known_key(uint32_t then, uint64_t hash)
 {
@@ -65,7 +65,7 @@ static inline uint64_t marey_known_key(uint32_t then, uint64_t hash)
 }
 
 /* The place of a key, or the free one where it would be. */
-static inline struct marey_known_string *marey_known_find(const struct marey_known *known,
+static inline struct marey_known_string *marey_known_find(const struct marey_known_forms *known,
                                                           uint64_t key)
 {
     size_t at = (size_t)(key >> 32) % MAREY_KNOWN_STRINGS;

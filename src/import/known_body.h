@@ -28,8 +28,8 @@ static inline bool is_known_text(const struct marey_known_step *step, const char
 }
 
 /* The step that the text goes on with, which becomes the state's first; NULL if none does. */
-static inline const struct marey_known_step *find_step(struct marey_known *known, uint32_t state,
-                                                       const char *at, const char *end)
+static inline const struct marey_known_step *
+find_step(struct marey_known_forms *known, uint32_t state, const char *at, const char *end)
 {
     uint32_t *link = &known->first[state];
 
@@ -63,7 +63,7 @@ static inline const char *pass_plain(const char *at, const char *end)
     return *at == '"' ? at : NULL;
 }
 
-static bool is_known(struct marey_known *known, const char *at, const char *end)
+static bool is_known(struct marey_known_forms *known, const char *at, const char *end)
 {
     uint32_t state = 0;
 

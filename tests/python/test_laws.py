@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Iterable
 
+import pytest
 import reference
+from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from records import Record, document, host_traces, kernel, launch, traces
@@ -78,6 +81,27 @@ def test_shuffled_records_give_the_same_bytes(records: list[Record], rng: random
     other = marey.load(document(shuffled)).key_averages()
     for form in ("json", "csv", "table"):
         assert one.table(format=form) == other.table(format=form)
+
+
+@pytest.mark.parametrize("name", ["dataparallel_infer", "gpt_compiled_cudagraph", "sched9",
+                                  "torch211_streams_sync", "torch213_encoder_stack"])
+def test_shuffled_records_of_torch_give_the_same_bytes(name: str) -> None:
+    trace = json.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
+    rng = random.Random(name)
+
+    def tables() -> list[str]:
+        loaded = marey.load(json.dumps(trace).encode())
+        shown = []
+        stacks = {"group_by_stack_n": 3} if "stack" in name else {}
+        for grouping in ({}, {"group_by_input_shape": True, **stacks}):
+            averages = loaded.key_averages(include_python_functions=True, **grouping)
+            shown += [averages.table(format=form) for form in ("json", "csv", "table")]
+        return shown
+
+    written = tables()
+    for _ in range(3):
+        rng.shuffle(trace["traceEvents"])
+        assert tables() == written
 
 
 @given(traces)
