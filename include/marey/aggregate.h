@@ -37,6 +37,7 @@ struct marey_averages_options {
     bool percentiles;    /* exact p50 and p99 */
     bool include_python; /* rows for Python functions; their self time counts anyway */
     bool top_level;      /* only slices without a parent */
+    bool join_steps;     /* one row "ProfilerStep*" for all of ProfilerStep#<n>, as torch has it */
 };
 
 /* One row. Host slices and device operations are rows of their own.

@@ -208,6 +208,7 @@ class Trace:
         percentiles: bool = False,
         include_python: bool = False,
         top_level: bool = False,
+        join_steps: bool = False,
     ) -> Averages: ...
     def torch_view(
         self, *, version: int = 0, memory: int = 0, flops: int = 0, python_functions: int = 0

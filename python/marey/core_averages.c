@@ -88,8 +88,8 @@ static void averages_free(PyObject *self)
 
 PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"by_shape",       "by_overload", "by_stack", "percentiles",
-                            "include_python", "top_level",   NULL};
+    static char *names[] = {"by_shape",       "by_overload", "by_stack",   "percentiles",
+                            "include_python", "top_level",   "join_steps", NULL};
     struct marey_error err = {0};
     struct marey_averages *averages = NULL;
     enum marey_status status;
@@ -99,9 +99,11 @@ PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
     int percentiles = 0;
     int include_python = 0;
     int top_level = 0;
+    int join_steps = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppIppp", names, &by_shape, &by_overload,
-                                     &by_stack, &percentiles, &include_python, &top_level))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppIpppp", names, &by_shape, &by_overload,
+                                     &by_stack, &percentiles, &include_python, &top_level,
+                                     &join_steps))
         return NULL;
     const struct marey_averages_options options = {
         .size = sizeof options,
@@ -111,6 +113,7 @@ PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
         .percentiles = percentiles != 0,
         .include_python = include_python != 0,
         .top_level = top_level != 0,
+        .join_steps = join_steps != 0,
     };
 
     Py_BEGIN_ALLOW_THREADS

@@ -6,8 +6,11 @@
  * hash map a level. String ids are only compared for being equal, never ordered: they
  * depend on the order of the file (law 6).
  */
+#include <string.h>
+
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
+#include "base/str.h"
 
 enum role { ROLE_ROW, ROLE_PYTHON, ROLE_REST };
 
@@ -36,6 +39,7 @@ struct finder {
     size_t n_named;
     uint32_t *next; /* [next_capacity] by group: another group of the same name */
     size_t next_capacity;
+    uint32_t steps; /* the group of all steps; MAREY_NONE: none was met */
     struct marey_hashmap refined_by_shapes;
     struct marey_hashmap refined_by_stack;
     struct marey_key_texts texts;
@@ -83,6 +87,36 @@ static bool add_hidden_groups(struct marey_averages_work *work)
     return true;
 }
 
+static bool is_step(const struct finder *finder, size_t name_idx, enum marey_kind kind,
+                    bool is_device)
+{
+    static const struct marey_str prefix = {"ProfilerStep#", sizeof "ProfilerStep#" - 1};
+
+    if (!finder->work->options.join_steps || kind != MAREY_KIND_ANNOTATION || is_device ||
+        name_idx == finder->n_named - 1)
+        return false;
+    const struct marey_str name = marey_trace_string(finder->work->trace, (uint32_t)name_idx);
+    return name.len > prefix.len && memcmp(name.ptr, prefix.ptr, prefix.len) == 0;
+}
+
+/* The group of all steps. It is no name's own, so that each of them is looked at here. */
+static uint32_t find_steps(struct finder *finder)
+{
+    struct marey_averages_work *work = finder->work;
+    const struct marey_group_key key = {
+        .name_id = marey__own_string(&work->strings, marey__str("ProfilerStep*")),
+        .shapes_id = MAREY_NONE,
+        .stack_id = MAREY_NONE,
+        .kind = MAREY_KIND_ANNOTATION,
+    };
+
+    if (key.name_id == MAREY_NONE)
+        return MAREY_NONE;
+    if (finder->steps == MAREY_NONE)
+        finder->steps = add_group(work, &key);
+    return finder->steps;
+}
+
 /* The group of a name and a kind that is not the name's first: found or made. */
 static uint32_t find_other(struct finder *finder, size_t name_idx, enum marey_kind kind,
                            bool is_device)
@@ -96,6 +130,8 @@ static uint32_t find_other(struct finder *finder, size_t name_idx, enum marey_ki
         .kind = kind,
         .is_device = is_device,
     };
+    if (is_step(finder, name_idx, kind, is_device))
+        return find_steps(finder);
     for (uint32_t group = named->group; group != MAREY_NONE; group = finder->next[group])
         if (work->keys[group].kind == kind && work->keys[group].is_device == is_device)
             return group;
@@ -265,7 +301,7 @@ static bool finder_init(struct finder *finder, struct marey_averages_work *work)
 enum marey_status marey__averages_group(struct marey_averages_work *work)
 {
     enum marey_status status = MAREY_OK;
-    struct finder finder = {.work = work};
+    struct finder finder = {.work = work, .steps = MAREY_NONE};
 
     marey__hashmap_init(&finder.refined_by_shapes, &work->alloc);
     marey__hashmap_init(&finder.refined_by_stack, &work->alloc);

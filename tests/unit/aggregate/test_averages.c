@@ -382,6 +382,39 @@ static void averages_set_overhead_and_window_aside(void **state)
 }
 
 /* B5: x is nested first, then at the top level. */
+/* Only labels of steps, whatever else has such a name. */
+static void averages_join_steps(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "user_annotation", "ProfilerStep#1", 0, 10);
+    make_slice(&make, "cpu_op", "ProfilerStep#1", 2, 5);
+    make_slice(&make, "user_annotation", "ProfilerStep#2", 10, 40);
+    make_slice(&make, "user_annotation", "ProfilerStep#", 50, 60);
+    make_slice(&make, "user_annotation", "other", 60, 61);
+    make_slice(&make, "cpu_op", "ProfilerStep#2", 70, 75);
+    make_slice(&make, "user_annotation", "ProfilerStep#2", 80, 81);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_averages *averages =
+        average(trace, (struct marey_averages_options){.join_steps = true, .percentiles = true});
+    const struct marey_average *steps = need_row(averages, "ProfilerStep*", MAREY_KIND_ANNOTATION);
+    EXPECT_U64(steps->n_calls, 3);
+    EXPECT_I64(steps->total_ns, 41);
+    EXPECT_I64(steps->self_ns, 38);
+    EXPECT_I64(steps->max_ns, 30);
+    EXPECT_I64(steps->p50_ns, 10);
+    expect_op(averages, "ProfilerStep#1", 1, 3, 3);
+    expect_op(averages, "ProfilerStep#2", 1, 5, 5);
+    EXPECT_U64(count_rows(averages), 5);
+    marey_averages_free(averages);
+
+    averages = average(trace, by_name);
+    EXPECT_U64(count_rows(averages), 6);
+    finish(averages, trace);
+}
+
 static void averages_of_the_top_level_count_only_it(void **state)
 {
     (void)state;
@@ -560,6 +593,7 @@ int main(void)
         cmocka_unit_test(averages_say_unknown_where_no_duration_is_known),
         cmocka_unit_test(averages_know_slices_without_name_or_category),
         cmocka_unit_test(averages_set_overhead_and_window_aside),
+        cmocka_unit_test(averages_join_steps),
         cmocka_unit_test(averages_of_the_top_level_count_only_it),
         cmocka_unit_test(averages_are_ordered_by_self_time_then_name),
         cmocka_unit_test(averages_are_ordered_by_device_time_first),
