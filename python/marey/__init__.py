@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from marey._averages import Averages, Row, Totals
+    from marey._cycle import Cycle
     from marey._errors import CollectorError
     from marey._events import (
         NONE,
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
         Instant,
         Track,
     )
-    from marey._profile import ProfileAverages, ProfileEvents, SessionStats, profile
+    from marey._profile import profile
+    from marey._results import ProfileAverages, ProfileEvents, SessionStats
     from marey._schedule import ProfilerAction, ProfilerActivity, schedule
     from marey._torch import EventList, FunctionEvent, FunctionEventAvg, TorchAverages, TorchView
     from marey._torch_records import DeviceType, Interval, Kernel
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 # standard library into a program: the rest is imported when it is first asked for.
 _HOMES = {
     "_averages": ("Averages", "Row", "Totals"),
+    "_cycle": ("Cycle",),
     "_errors": ("CollectorError",),
     "_events": (
         "NONE",
@@ -68,7 +71,8 @@ _HOMES = {
         "Instant",
         "Track",
     ),
-    "_profile": ("ProfileAverages", "ProfileEvents", "SessionStats", "profile"),
+    "_profile": ("profile",),
+    "_results": ("ProfileAverages", "ProfileEvents", "SessionStats"),
     "_schedule": ("ProfilerAction", "ProfilerActivity", "schedule"),
     "_torch": (
         "EventList",
@@ -111,6 +115,7 @@ __all__ = [
     "ChangedError",
     "CollectorError",
     "CounterValue",
+    "Cycle",
     "DeviceType",
     "Event",
     "EventList",

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, 
 
 from marey import _core
 from marey._events import DEVICE_KINDS, Event, missing, parse_json, us_of
+from marey._torch_names import TorchRowNames
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from marey._trace import Trace
 
 FORMATS = {"table": 0, "csv": 1, "json": 2}
@@ -66,6 +69,7 @@ class Grouping(NamedTuple):
     by_overload: bool = False
     include_python: bool = False
     top_level: bool = False
+    join_steps: bool = False
 
 
 class AverageRecord(NamedTuple):
@@ -108,7 +112,7 @@ class Totals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(TorchRowNames):
     """The calls of one key. Host slices and device operations have rows of their own.
 
     Names that end in ``_ns`` are nanoseconds; those that torch has too are microseconds.
@@ -139,6 +143,9 @@ class Row:
     overload_name: str | None
     first: Event | None = field(repr=False, compare=False)
     """The earliest call."""
+
+    def _trace_of(self) -> Trace | None:
+        return None if self.first is None else self.first._trace
 
     def __getattr__(self, name: str) -> Any:
         from marey._torch import FunctionEventAvg
@@ -184,7 +191,7 @@ class Row:
         return None if total is None else total / self.count
 
 
-def _row(trace: Trace, record: AverageRecord) -> Row:
+def _row(trace: Trace | None, record: AverageRecord) -> Row:
     kind = _core.KINDS[record.kind]
     is_device = kind in DEVICE_KINDS
     shapes = record.shapes_id
@@ -207,7 +214,9 @@ def _row(trace: Trace, record: AverageRecord) -> Row:
         input_shapes=parse_json(shapes) if shapes else None,
         stack=stack.split(";") if stack else None,
         overload_name=record.overload_id,
-        first=None if record.first_slice is None else Event(trace, record.first_slice),
+        first=None
+        if trace is None or record.first_slice is None
+        else Event(trace, record.first_slice),
     )
 
 
@@ -219,11 +228,24 @@ def _sum(times_ns: Iterable[int | None]) -> int:
 class Averages(Sequence[Row]):
     """What key_averages() returns: rows, their sums, and tables of them."""
 
-    def __init__(self, trace: Trace, grouping: Grouping) -> None:
+    def __init__(
+        self, trace: Trace | None, grouping: Grouping, core: _core.Averages | None = None
+    ) -> None:
+        """core: of what has no trace any more."""
         self._trace = trace
         self._grouping = grouping
-        self._core = trace._core.averages(percentiles=True, **grouping._asdict())
+        if core is None:
+            assert trace is not None
+            core = trace._core.averages(percentiles=True, **grouping._asdict())
+        self._core = core
         self._rows = [_row(trace, AverageRecord(*record)) for record in self._core.rows()]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Averages]) -> Self:
+        """Those of several traces, all grouped alike, added up. They need the traces no longer:
+        calls, times, least and largest are exact, p50 and p99 of several are not known."""
+        core = _core.join_averages([part._core for part in parts])
+        return cls(None, parts[0]._grouping, core)
 
     @property
     def totals(self) -> Totals:
@@ -283,6 +305,11 @@ class Averages(Sequence[Row]):
         columns with our numbers. columns: their names, "all", or None for those that fit.
         """
         if top_level_events_only and not self._grouping.top_level:
+            if self._trace is None:
+                raise ValueError(
+                    "top_level_events_only: the cycles that were let go left no averages of the"
+                    " top level, a larger keep_bytes keeps them"
+                )
             shown = Averages(self._trace, self._grouping._replace(top_level=True))
         else:
             shown = self

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from marey import _core
 from marey._json import parse_json
+from marey._torch_names import TorchEventNames
 from marey._torch_records import Interval
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class Track:
         return f"<marey.Track {self.label}, {self.n_slices} slices>"
 
 
-class Event(_core.Slice):
+class Event(_core.Slice, TorchEventNames):
     """One slice of a trace.
 
     The extension has what is read most often: ``name``, ``kind``, ``is_device``, ``start_ns``,
@@ -319,6 +320,9 @@ class Event(_core.Slice):
                 break
             found.append(Event(self._trace, i))
         return sum_ns(operation.dur_ns for event in found for operation in event.owned)
+
+    def _trace_of(self) -> Trace:
+        return self._trace
 
     def _link(self) -> int | None:
         slices = self._trace._links["slice_idx"]

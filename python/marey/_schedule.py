@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-import warnings
 from typing import Any
 
 from marey import _core
+from marey._warn import warn
 
 
 class ProfilerAction(enum.Enum):
@@ -28,6 +28,10 @@ class ProfilerActivity(enum.Enum):
     HPU = 3
     MTIA = 4
     PrivateUse1 = 5
+
+
+class ScheduleError(ValueError, AssertionError):
+    """Numbers that make no schedule; torch raises an AssertionError."""
 
 
 def action_of(value: Any) -> ProfilerAction:
@@ -62,8 +66,13 @@ class Schedule:
 
     def __call__(self, step: int) -> ProfilerAction:
         if step < 0:
-            raise ValueError(f"no step {step}: steps count from 0")
+            raise ScheduleError(f"no step {step}: steps count from 0")
         return ProfilerAction(_core.schedule_action(*self._numbers, step))
+
+    @property
+    def n_active(self) -> int:
+        """Active steps of a cycle."""
+        return self._numbers[2]
 
     def __repr__(self) -> str:
         wait, warmup, active, repeat, skip_first, skip_first_wait = self._numbers
@@ -86,13 +95,23 @@ def schedule(
     active ones; ``repeat`` of them, 0 is no end. With skip_first_wait the first cycle has no
     wait."""
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
-        raise ValueError(
+        raise ScheduleError(
             f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup}"
             f" (need >= 0), active={active} (need > 0), repeat={repeat} (need >= 0),"
             f" skip_first={skip_first} (need >= 0)"
         )
     if warmup == 0:
-        warnings.warn(
-            "Profiler won't be using warmup, this can skew profiler results", stacklevel=2
-        )
+        warn("Profiler won't be using warmup, this can skew profiler results")
     return Schedule(wait, warmup, active, repeat, skip_first, bool(skip_first_wait))
+
+
+def n_active_of(schedule: Any) -> int | None:
+    """How many active steps a cycle has; None where the schedule does not say it."""
+    if isinstance(schedule, Schedule):
+        return schedule.n_active
+    # torch's is a function inside torch.profiler.schedule.
+    names = getattr(getattr(schedule, "__code__", None), "co_freevars", ())
+    if getattr(schedule, "__module__", None) != "torch.profiler.profiler" or "active" not in names:
+        return None
+    n_active = schedule.__closure__[names.index("active")].cell_contents
+    return n_active if isinstance(n_active, int) else None

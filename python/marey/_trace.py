@@ -18,6 +18,7 @@ from marey import _core
 from marey._averages import Averages, Grouping, depth_of, told
 from marey._events import (
     NONE,
+    TRACK_KINDS,
     UNKNOWN,
     AsyncSpan,
     CounterValue,
@@ -505,6 +506,26 @@ class Trace:
         """When the first slice begins; 0 without one."""
         starts = self._slices["start_ns"]
         return min((starts[t.first_slice] for t in self._track_records if t.n_slices), default=0)
+
+    @cached_property
+    def _has_device(self) -> bool:
+        return any(track.kind == TRACK_KINDS.index("stream") for track in self._track_records)
+
+    @cached_property
+    def _thread_numbers(self) -> list[int]:
+        """By track, as torch numbers threads: the main one is 1, others follow in order."""
+        numbers: dict[tuple[str | None, str | None], int] = {}
+        for track in self._track_records:
+            is_main = track.kind == 0 and track.process_id == track.thread_id
+            if is_main:
+                numbers[track.process_id, track.thread_id] = 1
+        next_number = 2
+        for track in self._track_records:
+            place = track.process_id, track.thread_id
+            if track.kind == 0 and place not in numbers:
+                numbers[place] = next_number
+                next_number += 1
+        return [numbers.get((t.process_id, t.thread_id), 0) for t in self._track_records]
 
     @cached_property
     def _first_slices(self) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import sys
 import warnings
@@ -278,3 +279,40 @@ def test_a_trace_file_has_all(tmp_path: Path) -> None:
     assert [(row.key, row.count, row.self_ns) for row in table] == [
         (row.key, row.count, row.self_ns) for row in again
     ]
+
+
+class Squares(torch.utils.data.Dataset):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, i: int) -> torch.Tensor:
+        return torch.ones(3).mul(i)
+
+
+def numbered(worker: int) -> None:
+    with marey.record_function(f"worker {worker} begins"):
+        pass
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_are_joined_on_request(method: str) -> None:
+    with marey.profile() as prof, marey.record_function("epoch"):
+        loader = torch.utils.data.DataLoader(
+            Squares(), num_workers=2, batch_size=1, multiprocessing_context=method,
+            worker_init_fn=prof.worker_init(numbered),
+        )
+        assert len(list(loader)) == 4
+        assert len([event for event in prof.events() if event.name == "epoch"]) == 1
+    processes = {event.track.process for event in prof.events()}
+    assert len(processes) == 3
+    by_name = {event.name: event for event in prof.events()}
+    assert {"worker 0 begins", "worker 1 begins", "epoch"} <= set(by_name)
+    assert sum(row.count for row in prof.key_averages() if row.key == "aten::mul") == 4
+    epoch, mul = by_name["epoch"], by_name["aten::mul"]
+    assert epoch.start_ns < mul.start_ns < (epoch.end_ns or 0)
+    assert {event.track.rank for event in prof.events()} == {0}
+    folder = prof.worker_init().folder
+    assert Path(folder).is_dir()
+    del prof, by_name, epoch, mul
+    gc.collect()
+    assert not Path(folder).exists()

@@ -1,0 +1,361 @@
+"""Cycles: what a profile recorded from one start to its end, and which of them are kept.
+
+A cycle is one recording, or several with pauses between them, each a session of the core.
+It stays in the sessions' own form, which takes no time at its end, and becomes a trace when
+it is first asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import NamedTuple
+
+from marey import _core, _live_torch
+from marey._averages import Grouping
+from marey._rank import Rank, find_rank
+from marey._results import ProfileAverages, Results, SessionStats, add_stats
+from marey._trace import Trace
+from marey._warn import tell
+
+LOADER = "enumerate(DataLoader)"
+"""What torch's DataLoader records when it is asked for a batch, also for one that there is not."""
+
+
+class Asked(NamedTuple):
+    """What a profile records."""
+
+    wants: int
+    pool_bytes: int
+    with_torch: bool
+    joins_steps: bool = False
+    """Averages have one row for all steps, as torch's."""
+
+    @property
+    def has_inputs(self) -> bool:
+        return bool(self.wants & _core.WANT_INPUTS)
+
+
+class Recording:
+    """A session, with all that is in place while it runs; stopped when nobody holds it."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.pid = os.getpid()
+        self._has_ranges = False
+        self.is_running = False
+        self.rank = find_rank()
+        self.session = _core.Session(wants=asked.wants, pool_bytes=asked.pool_bytes)
+        self.is_running = True
+        if asked.with_torch:
+            self._has_ranges = True
+            try:
+                _live_torch.begin_ranges()
+            except BaseException:
+                self.stop()
+                raise
+
+    @property
+    def is_ours(self) -> bool:
+        """It was begun in this process, not in one that this was forked from."""
+        return self.pid == os.getpid()
+
+    @property
+    def stats(self) -> SessionStats:
+        return SessionStats(*self.session.stats())
+
+    def stop(self) -> None:
+        if not self.is_running or not self.is_ours:
+            return
+        self.is_running = False
+        try:
+            self.session.stop()
+        finally:
+            if self._has_ranges:
+                _live_torch.end_ranges()
+        # What torch.distributed says at the end counts, if it still says anything.
+        now = find_rank()
+        self.rank = now if now.rank is not None else self.rank
+
+    def drop(self) -> None:
+        self.stop()
+        if self.is_ours:
+            self.session.free()
+
+    def __del__(self) -> None:
+        # At the end of the interpreter there may be nothing left to stop with.
+        if getattr(self, "is_running", False) and os is not None:
+            self.stop()
+
+
+def trace_of(
+    recordings: list[Recording], metadata: dict[str, str], about: dict[str, str] | None = None
+) -> Trace:
+    """One trace of them. What the library does not take of the metadata is told, and taken out
+    of it: what was recorded is worth more."""
+    rank: Rank = recordings[-1].rank
+    sessions = [recording.session for recording in recordings]
+    members = {**metadata, **(about or {})}
+    if rank.json is not None:
+        members["distributedInfo"] = rank.json
+    refused = []
+    for key, json_text in members.items():
+        try:
+            for session in sessions:
+                session.add_meta(key, json_text)
+        except ValueError as error:
+            refused.append((key, error))
+    if len(sessions) == 1:
+        core = sessions[0].trace(rank.rank, rank.world_size)
+    else:
+        core = _core.trace_sessions(sessions, rank.rank, rank.world_size)
+    for key, reason in refused:
+        metadata.pop(key, None)
+        tell(f"the trace has no metadata {key!r}: {reason}")
+    return Trace(core)
+
+
+class Cycle(Results):
+    """What a profile recorded from a start to its end.
+
+    number counts from 1. steps: numbers of the active steps that it has. n_active: how many
+    its schedule has, None where that is not known.
+    """
+
+    def __init__(
+        self, asked: Asked, number: int, n_active: int | None, metadata: dict[str, str]
+    ) -> None:
+        self.number = number
+        self.n_active = n_active
+        self.steps: list[int] = []
+        self.trace_id: str | None = None
+        self._asked = asked
+        self._joins_steps = asked.joins_steps
+        self._metadata = metadata  # the profile's own, which may still grow
+        self._recordings: list[Recording] = []
+        self._trace: Trace | None = None
+        self._averages: dict[Grouping, ProfileAverages] = {}
+        self._left: SessionStats | None = None  # once it was let go
+        self.resume()
+
+    # -- recording
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self._recordings) and self._recordings[-1].is_running
+
+    @property
+    def is_ours(self) -> bool:
+        return self._recordings[-1].is_ours
+
+    def resume(self) -> None:
+        if not self.is_running:
+            self._trace = None
+            self._recordings.append(Recording(self._asked))
+
+    def pause(self) -> None:
+        """Also the end."""
+        self._recordings[-1].stop()
+
+    def drop(self) -> None:
+        for recording in self._recordings:
+            recording.drop()
+
+    def mark_step(self) -> None:
+        """A step begins now."""
+        if self.is_running:
+            self._recordings[-1].session.mark()
+
+    def cut_unused_step(self, step_name: str) -> bool:
+        """Of a cycle that has ended: takes out what came after the last mark if nothing happened
+        there but that the step began. The last step() of a loop begins a step that is none."""
+        session = self._recordings[-1].session
+        n_records = session.stats()[0]
+        session.end_at_mark(True)
+        n_after = n_records - session.stats()[0]
+        # The step's own begin and end, and a few that may be those of a loader that has no more.
+        if n_after <= 2 or (n_after <= 64 and self._is_nothing_else(step_name)):
+            self._trace = None
+            return True
+        session.end_at_mark(False)
+        return False
+
+    def _is_nothing_else(self, step_name: str) -> bool:
+        mark_ns = self._recordings[-1].stats.stop_ns
+        assert mark_ns is not None
+        session = self._recordings[-1].session
+        session.end_at_mark(False)
+        names = {e.name for e in Trace(session.trace()).events() if e.start_ns >= mark_ns}
+        session.end_at_mark(True)
+        return all(name == step_name or (name or "").startswith(LOADER) for name in names)
+
+    # -- what it is
+
+    @property
+    def is_partial(self) -> bool:
+        """It has fewer steps than its schedule has active ones."""
+        return self.n_active is not None and len(self.steps) < self.n_active
+
+    @property
+    def is_whole(self) -> bool:
+        """Its records are still held; else its averages are all that is left of it."""
+        return self._left is None
+
+    @property
+    def stats(self) -> SessionStats:
+        """What its recording came to."""
+        if self._left is not None:
+            return self._left
+        return add_stats([recording.stats for recording in self._recordings])
+
+    def held_bytes(self) -> int:
+        held = 0 if self._left is not None else self.stats.held_bytes
+        return held + (0 if self._trace is None else sum(self._trace.footprint().values()))
+
+    def _about(self) -> dict[str, str]:
+        """Members of the head that say which cycle it is."""
+        members = {}
+        if self.n_active is not None:
+            about = {"cycle": self.number, "steps": self.steps, "n_active": self.n_active}
+            members["profiler_cycle"] = json.dumps(about)
+        if self.trace_id is not None:
+            members["trace_id"] = json.dumps(self.trace_id)
+        return members
+
+    # -- results
+
+    def _trace_now(self) -> Trace:
+        if self._left is not None:
+            raise RuntimeError(
+                f"cycle {self.number} was let go for want of memory, its averages are left;"
+                " a larger keep_bytes keeps it"
+            )
+        if self._trace is not None:
+            return self._trace
+        trace = trace_of(self._recordings, self._metadata, self._about())
+        if not self.is_running:
+            self._trace = trace
+        return trace
+
+    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
+        if self._left is None:
+            return ProfileAverages(self._trace_now(), grouping)
+        if grouping not in self._averages:
+            self._trace_now()
+        return self._averages[grouping]
+
+    def forget_trace(self) -> None:
+        """The head of the trace is another one now."""
+        if self._left is None:
+            self._trace = None
+
+    def let_go(self) -> None:
+        """Gives the records back. What is kept: averages by name, and by shape where shapes were
+        recorded."""
+        if self._left is not None:
+            return
+        groupings = [Grouping(join_steps=self._joins_steps)]
+        if self._asked.has_inputs:
+            groupings.append(Grouping(by_shape=True, join_steps=self._joins_steps))
+        for grouping in groupings:
+            self._averages[grouping] = ProfileAverages.joined([self._averages_now(grouping)])
+        self._left = self.stats
+        self._trace = None
+        for recording in self._recordings:
+            recording.drop()
+
+    def __repr__(self) -> str:
+        steps = f"steps {self.steps[0]} to {self.steps[-1]}" if self.steps else "no steps"
+        of = f", {len(self.steps)} of {self.n_active} active" if self.is_partial else ""
+        return f"<marey.Cycle {self.number}, {steps}{of}>"
+
+
+class Cycles(Results):
+    """All cycles of a profile, as one."""
+
+    def __init__(self, asked: Asked, keep_bytes: int | None) -> None:
+        self.metadata: dict[str, str] = {}
+        self.done: list[Cycle] = []
+        self.running: Cycle | None = None
+        self._asked = asked
+        self._joins_steps = asked.joins_steps
+        self._keep_bytes = keep_bytes
+        self._joined: tuple[tuple[int, ...], Trace] | None = None
+        self._is_told = False
+
+    # -- their life
+
+    def begin(self, n_active: int | None) -> Cycle:
+        cycle = Cycle(self._asked, len(self.done) + 1, n_active, self.metadata)
+        self.running = cycle
+        return cycle
+
+    def end(self) -> Cycle | None:
+        cycle, self.running = self.running, None
+        if cycle is not None:
+            self.done.append(cycle)
+            cycle.pause()
+        return cycle
+
+    def take_back(self, cycle: Cycle) -> None:
+        self.done.remove(cycle)
+        cycle.drop()
+
+    def clear(self) -> None:
+        self.done = []
+        self.running = None
+        self._joined = None
+
+    def _make_room(self) -> None:
+        """The oldest go first; the last one always stays."""
+        if len(self.done) < 2:
+            return
+        whole = [cycle for cycle in self.done if cycle.is_whole]
+        held = [cycle.held_bytes() for cycle in whole]
+        bound = self._keep_bytes
+        if bound is None:
+            bound = whole[-1].stats.pool_bytes // 2
+        while len(whole) > 1 and sum(held) > bound:
+            self._joined = None
+            whole.pop(0).let_go()
+            held.pop(0)
+
+    def forget_traces(self) -> None:
+        self._joined = None
+        for cycle in self.shown():
+            cycle.forget_trace()
+
+    # -- results
+
+    def shown(self) -> list[Cycle]:
+        return [*self.done, self.running] if self.running is not None else self.done
+
+    @property
+    def stats(self) -> SessionStats:
+        return add_stats([cycle.stats for cycle in self.shown()])
+
+    def _trace_now(self) -> Trace:
+        cycles = self.shown()
+        whole = [cycle for cycle in cycles if cycle.is_whole]
+        if len(whole) < len(cycles) and not self._is_told:
+            self._is_told = True
+            tell(
+                f"of {len(cycles)} cycles the last {len(whole)} are whole, the others were let go"
+                " for want of memory: events and traces are of those, averages of all; a larger"
+                " keep_bytes keeps more"
+            )
+        if len(whole) == 1:
+            return whole[0]._trace_now()
+        recordings = [recording for cycle in whole for recording in cycle._recordings]
+        key = tuple(id(recording) for recording in recordings)
+        if self._joined is not None and self._joined[0] == key:
+            return self._joined[1]
+        trace = trace_of(recordings, self.metadata)
+        self._joined = None if whole[-1].is_running else (key, trace)
+        return trace
+
+    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
+        gone = [cycle for cycle in self.done if not cycle.is_whole]
+        if not gone or grouping not in gone[0]._averages:
+            return ProfileAverages(self._trace_now(), grouping)
+        whole = ProfileAverages(self._trace_now(), grouping)
+        return ProfileAverages.joined([*(c._averages_now(grouping) for c in gone), whole])

@@ -1,0 +1,279 @@
+"""The profiler's machine: from step to step, what a schedule asks for is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from marey import _core
+from marey._cycle import Asked, Cycle, Cycles
+from marey._schedule import ProfilerAction, action_of, n_active_of
+from marey._warn import tell, warn
+
+# What is done from one action to the next, in this order; None is the end.
+#   W warm up    C cancel the warm-up    S start recording    E end it    R hand it over
+#   ! say that the schedule is wrong; last, since a warning may be an error here
+_N, _U, _R, _S = ProfilerAction
+TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], str] = {
+    (_N, _N): "",
+    (_N, _U): "W",
+    (_N, _R): "S",
+    (_N, _S): "S",
+    (_N, None): "",
+    (_U, _N): "C!",
+    (_U, _U): "",
+    (_U, _R): "SC",
+    (_U, _S): "SC",
+    (_U, None): "C",
+    (_R, _N): "E!",
+    (_R, _U): "EW!",
+    (_R, _R): "",
+    (_R, _S): "",
+    (_R, None): "ER",
+    (_S, _N): "ER",
+    (_S, _U): "ERW",
+    (_S, _R): "ERS",
+    (_S, _S): "ERS",
+    (_S, None): "ER",
+}
+
+Deliver: TypeAlias = "Callable[[Cycle], None]"
+
+RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+class Machine:
+    """Begins and ends cycles as a schedule asks for it, and hands them to who calls it; it refers
+    to nobody, so that a profiler that is dropped ends.
+
+    schedule: from the number of steps that have ended to an action; None records always.
+    step_num is what the program calls the step; it begins with first_step.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        schedule: Callable[[int], Any] | None,
+        first_step: int,
+        keep_bytes: int | None,
+    ) -> None:
+        self.schedule = schedule
+        self.cycles = Cycles(asked, keep_bytes)
+        self.action = ProfilerAction.NONE
+        self.is_running = False
+        self.was_started = False
+        self.records_steps = schedule is not None
+        self.n_ended = 0
+        self.observer: Any = None
+        """Started before each cycle and stopped before its end; it has start() and stop()."""
+        self.new_trace_id: Callable[[], str] | None = None
+        self._first_step = first_step
+        self.asked = asked
+        self._step_range: _core.record_function | None = None
+        self._warming: Cycle | None = None
+        self._standby: Cycle | None = None
+        self._undelivered: Cycle | None = None
+        self._is_off = False  # switched off by the program
+
+    # -- start, step, stop
+
+    def start(self) -> None:
+        if self.is_running:
+            raise RuntimeError("the profiler runs already, stop it before it is started again")
+        self.n_ended = 0
+        self.action = ProfilerAction.NONE
+        self._is_off = False
+        self.cycles.clear()
+        self.is_running = True
+        self.was_started = True
+        try:
+            self._go_to(self._action_of_step(), None)
+            self._stand_by()
+        except BaseException:
+            self._drop()
+            raise
+        self._begin_step()
+
+    def step(self, deliver: Deliver) -> None:
+        self._end_step()
+        if self.cycles.running is not None:
+            self.cycles.running.steps.append(self.step_num)
+        self.n_ended += 1
+        self._leave_standby()
+        try:
+            self._go_to(self._action_of_step(), deliver)
+        finally:
+            self._begin_step()
+
+    def stop(self, deliver: Deliver) -> None:
+        self._end_step()
+        self.is_running = False
+        if self.n_ended == 0 and self.schedule is not None and not self._is_of_parent():
+            self._tell_no_step()
+        self._leave_standby()
+        self._go_to(None, deliver)
+
+    @property
+    def step_num(self) -> int:
+        return self._first_step + self.n_ended
+
+    @step_num.setter
+    def step_num(self, number: int) -> None:
+        """Steps are called so from now on; the schedule goes on counting."""
+        self._first_step = number - self.n_ended
+
+    def _action_of_step(self) -> ProfilerAction:
+        return (
+            ProfilerAction.RECORD if self.schedule is None else action_of(self.schedule(self.n_ended))
+        )
+
+    def _step_name(self) -> str:
+        return f"ProfilerStep#{self.step_num}"
+
+    def _begin_step(self) -> None:
+        if self.records_steps and self.is_running:
+            if self.cycles.running is not None:
+                self.cycles.running.mark_step()
+            self._step_range = _core.record_function(self._step_name())
+            self._step_range.__enter__()
+
+    def _end_step(self) -> None:
+        if self._step_range is not None:
+            self._step_range.__exit__(None, None, None)
+            self._step_range = None
+
+    # -- a program that never calls step()
+
+    def _stand_by(self) -> None:
+        """Records the first step whatever the schedule says, for the case that it stays the only
+        one: a loop without step() would leave nothing."""
+        if self.schedule is not None and self.action not in RECORDING:
+            self._standby = Cycle(self.asked, 1, None, self.cycles.metadata)
+
+    def _leave_standby(self) -> None:
+        if self._standby is not None:
+            self._standby.drop()
+            self._standby = None
+
+    def _tell_no_step(self) -> None:
+        if self._standby is not None:
+            self._cancel_warming()
+            self.cycles.running, self._standby = self._standby, None
+            self.action = ProfilerAction.RECORD
+        tell(
+            "step() was never called, so that the schedule had no steps: all that ran is recorded"
+            " as one; call step() at the end of each step"
+        )
+
+    # -- switching on and off
+
+    def toggle(self, is_on: bool) -> None:
+        """Recording stops or goes on at once, whatever the action; what is open ends here."""
+        self._is_off = not is_on
+        for cycle in (self.cycles.running, self._standby):
+            if cycle is not None and cycle.is_ours:
+                if is_on:
+                    cycle.resume()
+                else:
+                    cycle.pause()
+
+    # -- transitions
+
+    def _go_to(self, action: ProfilerAction | None, deliver: Deliver | None) -> None:
+        former = self.action
+        if action is not None:
+            self.action = action
+        if self._is_of_parent():
+            # A forked child of the process that records: there is nothing here to go on with.
+            self._drop()
+            return
+        failure: BaseException | None = None
+        for do in TRANSITIONS[former, action]:
+            if do == "W":
+                self._warming = Cycle(self.asked, 0, None, {})
+            elif do == "C":
+                self._cancel_warming()
+            elif do == "S":
+                self._begin_cycle()
+            elif do == "E":
+                self._end_cycle(is_cut_short=action is None)
+            elif do == "R":
+                failure = self._hand_over(deliver)
+                if action is not None and not self.is_running:
+                    break  # the callback has stopped it
+            else:
+                now = "its end" if action is None else action.name
+                warn(f"Incorrect schedule: {former.name} followed by {now}")
+        if failure is not None:
+            raise failure
+        if action is None:
+            self._tell_nothing_reached()
+
+    def _hand_over(self, deliver: Deliver | None) -> BaseException | None:
+        """A finished cycle, once. What the callback raises is told at the end of the transition,
+        so that the next cycle begins all the same."""
+        cycle, self._undelivered = self._undelivered, None
+        if cycle is None or deliver is None:
+            return None
+        try:
+            deliver(cycle)
+        except BaseException as error:
+            return error
+        return None
+
+    def _begin_cycle(self) -> None:
+        if self.observer is not None:
+            self.observer.start()
+        cycle = self.cycles.begin(n_active_of(self.schedule))
+        if self.new_trace_id is not None:
+            cycle.trace_id = self.new_trace_id()
+        if self._is_off:
+            cycle.pause()
+
+    def _cancel_warming(self) -> None:
+        if self._warming is not None:
+            self._warming.drop()
+            self._warming = None
+
+    def _end_cycle(self, is_cut_short: bool) -> None:
+        if self.observer is not None:
+            self.observer.stop()
+        cycle = self.cycles.end()
+        self._undelivered = cycle
+        if cycle is None or not is_cut_short or not self.records_steps or self.n_ended == 0:
+            return
+        if not cycle.cut_unused_step(self._step_name()):
+            cycle.steps.append(self.step_num)
+        elif not cycle.steps:
+            self.cycles.take_back(cycle)
+            self._undelivered = None
+
+    def _tell_nothing_reached(self) -> None:
+        n_active = n_active_of(self.schedule)
+        if n_active is None or self.cycles.done or self.n_ended == 0:
+            return
+        steps = "1 step" if self.n_ended == 1 else f"{self.n_ended} steps"
+        tell(f"0 of {n_active} active steps were reached in {steps}: nothing was recorded")
+
+    def _is_of_parent(self) -> bool:
+        cycle = self.cycles.running or self._warming or self._standby
+        return cycle is not None and not cycle.is_ours
+
+    def _drop(self) -> None:
+        self.is_running = False
+        self._cancel_warming()
+        self._leave_standby()
+        self.cycles.running = None
+
+    # -- results
+
+    def why_nothing(self) -> str:
+        if not self.was_started:
+            return "nothing was recorded: the profiler was not started"
+        if self.schedule is None:
+            return "nothing was recorded in this process"
+        steps = "1 step" if self.n_ended == 1 else f"{self.n_ended} steps"
+        return (
+            f"nothing was recorded yet: step() has ended {steps}, and by the schedule none of them"
+            " was active"
+        )

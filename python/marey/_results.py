@@ -1,0 +1,242 @@
+"""What a profile hands out: its trace, its events, its averages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+from marey._averages import Averages, Grouping, Row, Width, depth_of, told
+from marey._columns import all_but
+from marey._events import Events
+from marey._torch import STACK_METRICS, TorchAverages
+from marey._torch_args import torch_version
+from marey._trace import Path, Trace
+
+
+class SessionStats(NamedTuple):
+    """What recording came to."""
+
+    n_records: int
+    n_lost: int
+    """Records for which there was no room."""
+    held_bytes: int
+    pool_bytes: int
+    """The bound of the recorder's memory."""
+    start_ns: int
+    """Since the Unix epoch."""
+    stop_ns: int | None
+    """None while it runs."""
+    first_lost_ns: int | None
+    """From here on not all was recorded; None: all was."""
+    clock_error_ns: int
+    """How far a time may be off from the system's clock."""
+    n_threads: int
+    is_tsc: bool
+    """The clock is the time stamp counter, else CLOCK_MONOTONIC."""
+    range_cost_ns: int | None
+    """Of a begin and its end, measured in a loop at the start; None: not measured."""
+
+
+def add_stats(all_stats: list[SessionStats]) -> SessionStats:
+    """Those of several recordings, one after the other, as if they were one."""
+    first, last = all_stats[0], all_stats[-1]
+    losses = [stats.first_lost_ns for stats in all_stats if stats.first_lost_ns is not None]
+    return SessionStats(
+        n_records=sum(stats.n_records for stats in all_stats),
+        n_lost=sum(stats.n_lost for stats in all_stats),
+        held_bytes=sum(stats.held_bytes for stats in all_stats),
+        pool_bytes=last.pool_bytes,
+        start_ns=first.start_ns,
+        stop_ns=last.stop_ns,
+        first_lost_ns=min(losses, default=None),
+        clock_error_ns=max(stats.clock_error_ns for stats in all_stats),
+        n_threads=max(stats.n_threads for stats in all_stats),
+        is_tsc=first.is_tsc,
+        range_cost_ns=first.range_cost_ns,
+    )
+
+
+def _torchs_width(width: Width) -> int | None:
+    """torch has no "..." for its default; None is unlimited."""
+    return width if isinstance(width, int) else None
+
+
+class ProfileAverages(Averages):
+    """Averages of a profile: tables are laid out as torch's, with the numbers of Marey."""
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int | None = 100,
+        max_src_column_width: Width = 75,
+        max_name_column_width: Width = 55,
+        max_shapes_column_width: Width = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: Literal["us", "ms", "s"] | None = None,
+        layout: Literal["marey", "torch"] = "torch",
+        columns: str | Iterable[str] | None = None,
+        format: Literal["table", "csv", "json"] = "table",
+        compat: Literal["torch"] | None = None,
+    ) -> str:
+        """The rows as text; see Averages.table. layout: "torch", or "marey" for its own.
+        compat="torch": torch's own table, with torch's numbers; it takes only torch's arguments."""
+        if compat is not None:
+            return self._torchs().table(
+                sort_by=sort_by,
+                row_limit=-1 if row_limit is None else row_limit,
+                max_src_column_width=_torchs_width(max_src_column_width),
+                max_name_column_width=_torchs_width(max_name_column_width),
+                max_shapes_column_width=_torchs_width(max_shapes_column_width),
+                header=header,
+                top_level_events_only=top_level_events_only,
+                time_unit=time_unit,
+            )
+        return super().table(
+            sort_by,
+            row_limit,
+            max_src_column_width,
+            max_name_column_width,
+            max_shapes_column_width,
+            header,
+            top_level_events_only,
+            time_unit,
+            layout,
+            columns,
+            format,
+        )
+
+
+    def _torchs(self) -> TorchAverages:
+        by = self._grouping
+        if self._trace is None:
+            raise ValueError(
+                'compat="torch": of the cycles that were let go only our own averages are left, a'
+                " larger keep_bytes keeps more"
+            )
+        view = self._trace.view(compat="torch", version=torch_version())
+        return view.key_averages(by.by_shape, by.by_stack, by.by_overload)
+
+
+class ProfileEvents(Events):
+    """The events of a profile."""
+
+    __slots__ = ()
+
+    _joins_steps = False
+
+    def key_averages(
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> ProfileAverages:
+        """Averages by name, and by what else is asked for."""
+        grouping = Grouping(
+            group_by_input_shapes,
+            depth_of(group_by_stack_n),
+            group_by_overload_name,
+            include_python_functions,
+            join_steps=self._joins_steps,
+        )
+        return told(ProfileAverages(self._trace, grouping))
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The sum of their self times, in microseconds."""
+        return self.key_averages(include_python_functions=True).self_cpu_time_total
+
+    def total_average(self) -> Row:
+        """All of them added up, under the key "Total"."""
+        return self.key_averages(include_python_functions=True).total_average()
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        """A table of their averages."""
+        return self.key_averages().table(*args, **kwargs)
+
+    def export_chrome_trace(self, path: Path) -> None:
+        """Write the trace that they are of, as Chrome JSON."""
+        self._trace.export_chrome_trace(path, overwrite=True)
+
+    def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
+        """Write one line a stack, as torch does: for flame graphs."""
+        self._trace.view(compat="torch").export_stacks(path, metric)
+
+    def supported_export_stacks_metrics(self) -> list[str]:
+        return list(STACK_METRICS)
+
+
+class DropInEvents(ProfileEvents):
+    """The events of a drop-in for torch's profiler."""
+
+    __slots__ = ()
+
+    _joins_steps = True
+
+
+class Results:
+    """What one or more recordings came to."""
+
+    _joins_steps = False
+
+    def _trace_now(self) -> Trace:
+        """Of what is shown; while it is recorded, of what there is so far."""
+        raise NotImplementedError
+
+    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
+        return ProfileAverages(self._trace_now(), grouping)
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded; while it is, what there is so far."""
+        return self._trace_now()
+
+    def events(self) -> ProfileEvents:
+        """All that was recorded, track by track, in order of its start."""
+        trace = self._trace_now()
+        events = DropInEvents if self._joins_steps else ProfileEvents
+        return events(trace, all_but(trace._kinds, "window"))
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> ProfileAverages:
+        """Averages by name, and by what else is asked for."""
+        grouping = Grouping(
+            group_by_input_shape,
+            depth_of(group_by_stack_n),
+            group_by_overload_name,
+            include_python_functions,
+            join_steps=self._joins_steps,
+        )
+        return told(self._averages_now(grouping))
+
+    def export_chrome_trace(
+        self,
+        path: Path,
+        overwrite: bool = True,
+        use_python_export: bool = False,
+        *,
+        repair: bool = False,
+        scrub: bool = False,
+    ) -> None:
+        """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
+
+        The file appears complete or not at all. As torch does, it takes the place of an
+        earlier one, unless overwrite is false. use_python_export is torch's, whose handler
+        for TensorBoard hands it over; there is one exporter here. What was recorded stays:
+        it may be written many times, also from on_trace_ready. repair and scrub: see
+        Trace.export_chrome_trace.
+        """
+        self._trace_now().export_chrome_trace(path, overwrite, repair=repair, scrub=scrub)
+
+    def export_stacks(
+        self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
+    ) -> None:
+        """Write one line a stack, as torch does: for flame graphs."""
+        self._trace_now().view(compat="torch").export_stacks(path, metric)

@@ -1,0 +1,240 @@
+"""A drop-in for torch.autograd.profiler: the profiler without a schedule, and the names around it.
+
+    import marey.autograd_profiler as profiler
+
+    with profiler.profile(record_shapes=True) as prof:
+        step()
+    print(prof.key_averages().table(sort_by="self_cpu_time_total"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Literal
+
+from marey._core import record_function
+from marey._machine import Machine
+from marey._profile import ask, prepare_torch
+from marey._schedule import ProfilerActivity
+from marey._torch_args import (
+    NotInitializedError,
+    has_torch,
+    tell_experiments,
+    tell_not_yet,
+    torch_member,
+    with_use_cuda,
+    without_devices,
+)
+from marey._torch_records import DeviceType, Interval, Kernel
+from marey._trace import Path
+from marey._warn import warn
+from marey.profiler import (
+    Compat,
+    TorchProfiled,
+    kineto_available,
+    new_trace_id,
+    supported_activities,
+)
+
+__all__ = [
+    "DeviceType",
+    "Interval",
+    "Kernel",
+    "kineto_available",
+    "profile",
+    "record_function",
+    "supported_activities",
+]
+
+if has_torch():
+    __all__ += ["emit_itt", "emit_nvtx"]
+
+TORCHS = frozenset({
+    "EnforceUnique", "EventList", "FunctionEvent", "FunctionEventAvg", "KinetoStepTracker",
+    "MemRecordsAcc", "ProfilerState", "emit_itt", "emit_nvtx", "load_nvprof",
+    "parse_nvprof_trace",
+})  # fmt: skip
+
+USE_DEVICES = {
+    "cuda": ProfilerActivity.CUDA,
+    "xpu": ProfilerActivity.XPU,
+    "mtia": ProfilerActivity.MTIA,
+    "hpu": ProfilerActivity.HPU,
+    "privateuseone": ProfilerActivity.PrivateUse1,
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What is torch's own; of events and averages the classes are Marey's."""
+    if name in TORCHS:
+        import marey
+
+        ours = getattr(marey, name, None)
+        return torch_member("torch.autograd.profiler", name) if ours is None else ours
+    raise AttributeError(f"module 'marey.autograd_profiler' has no attribute {name!r}")
+
+
+class profile(TorchProfiled):
+    """torch.autograd.profiler.profile.
+
+    enabled=False records nothing. An object is entered once. The other arguments are torch's;
+    compat="torch" shows torch's own numbers.
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        activity_filters: dict[Any, list[str]] | None = None,
+        compat: Compat = None,
+        clock: Literal["wall", "wall+cpu"] = "wall",
+        pool_bytes: int | None = None,
+    ) -> None:
+        given = locals()
+        self.enabled = enabled
+        self.acc_events = acc_events
+        self.record_shapes = record_shapes or with_flops
+        self.with_flops = with_flops
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_modules = with_modules
+        self.use_cpu = use_cpu
+        self.entered = False
+        self._set_compat(compat)
+        if not use_cpu and not use_kineto:
+            raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
+        asked = {ProfilerActivity.CPU} if use_cpu else set()
+        asked = with_use_cuda(asked, use_cuda or None)
+        if use_device is not None and use_device not in USE_DEVICES:
+            warn(f"The {use_device} is not a valid device option.")
+        elif use_device is not None:
+            asked.add(USE_DEVICES[use_device])
+        self.use_device = None
+        self._wish = None
+        if enabled:
+            without_devices(asked)
+            tell_not_yet(given)
+            tell_experiments(experimental_config)
+            self._wish = prepare_torch(True)
+        wants = ask(self._wish is not None, self.record_shapes, clock, pool_bytes, joins_steps=True)
+        self._machine = Machine(wants, None, 0, None)
+        self._machine.new_trace_id = custom_trace_id_callback or new_trace_id
+
+    @classmethod
+    def _of(cls, prof: TorchProfiled) -> profile:
+        """The results of another profiler behind these names."""
+        made = cls(enabled=False)
+        made._machine = prof._machine
+        made._focus = prof._focus
+        made.enabled = made.entered = True
+        made.acc_events = prof.acc_events
+        made._compat = prof._compat
+        return made
+
+    def __enter__(self) -> profile | None:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        self._machine.start()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self.enabled and self._machine.is_running:
+            self._machine.stop(lambda cycle: None)
+
+    # -- results
+
+    @property
+    def _is_finished(self) -> bool:
+        return self._machine.was_started and not self._machine.is_running
+
+    @property
+    def function_events(self) -> Any:
+        """The events; None before the end, as torch has it."""
+        return self.events() if self._is_finished else None
+
+    @property
+    def kineto_results(self) -> None:
+        """torch's own results there are none."""
+        return None
+
+    def _check_finished(self) -> None:
+        if not self._is_finished:
+            raise NotInitializedError("Profiler didn't finish running")
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
+        """A table of the events' averages; of the single events with compat="torch", as torch's."""
+        self._check_finished()
+        text: str = self.function_events.table(
+            sort_by=sort_by,
+            row_limit=row_limit,
+            max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width,
+            max_shapes_column_width=max_shapes_column_width,
+            header=header,
+            top_level_events_only=top_level_events_only,
+        )
+        return text
+
+    def total_average(self) -> Any:
+        """All events added up, under the key "Total"."""
+        self._check_finished()
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The sum of self times, in microseconds."""
+        self._check_finished()
+        total: float = self.function_events.self_cpu_time_total
+        return total
+
+    def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
+        """Write one line a stack, as torch does: for flame graphs. Without stacks an error."""
+        self._check_finished()
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        super().export_stacks(path, metric)
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[Any]) -> None:
+        """Switches recording off and on again."""
+        super().toggle_collection_dynamic(enabled, activities)
+
+    def __str__(self) -> str:
+        return self.table() if self._is_finished else repr(self)
+
+    def __repr__(self) -> str:
+        if not self._is_finished:
+            return "<unfinished marey.autograd_profiler.profile>"
+        return repr(self.function_events)
+
+

@@ -1,0 +1,447 @@
+"""A drop-in for torch.profiler.
+
+    from marey.profiler import ProfilerActivity, profile, record_function, schedule
+
+takes the place of the same line with torch.profiler: names, arguments, defaults, warnings and
+errors are torch's, of 2.4 to the newest. Numbers are Marey's (docs/differences.md);
+``profile(compat="torch")`` shows torch's own.
+
+What asks for something that is not to be had goes on without it and says so; `marey.profile` is
+the strict one. Threads: a profile is started, stepped and stopped by one thread at a time; its
+results may be read by any.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal
+
+from marey import _core
+from marey._core import record_function
+from marey._cycle import Cycle
+from marey._machine import Machine
+from marey._profile import Profiled, ask, prepare_torch, tell_kernels_missing
+from marey._results import Results
+from marey._schedule import ProfilerAction, ProfilerActivity, schedule
+from marey._torch import TorchView
+from marey._torch_args import (
+    ExperimentalConfig as _ExperimentalConfig,
+    NotInitializedError,
+    has_torch,
+    read_activities,
+    supported_activities,
+    tell_experiments,
+    tell_not_yet,
+    torch_member,
+    torch_version,
+    with_use_cuda,
+    without_devices,
+)
+from marey._torch_records import DeviceType
+from marey._trace import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from marey.autograd_profiler import profile as AutogradProfile
+
+__all__ = [
+    "DeviceType",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+if has_torch():
+    __all__ += ["ExecutionTraceObserver"]
+
+Compat = Literal["torch"] | None
+
+
+def __getattr__(name: str) -> Any:
+    """What is torch's own."""
+    if name in ("ExecutionTraceObserver", "itt"):
+        return torch_member("torch.profiler", name)
+    raise AttributeError(f"module 'marey.profiler' has no attribute {name!r}")
+
+
+def kineto_available() -> bool:
+    """Whether there is a tracer, which programs ask before they profile: Marey's own is."""
+    return True
+
+
+def tensorboard_trace_handler(
+    dir_name: Path,
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
+) -> Callable[[Any], None]:
+    """For on_trace_ready: writes a file into dir_name for each cycle, named as TensorBoard's
+    plug-in wants it, "<worker>.<ns>.pt.trace.json", with ".gz" if use_gzip.
+
+    worker_name: None is host name and process. RuntimeError: the folder cannot be made.
+    """
+    worker = worker_name
+
+    def handler(prof: Any) -> None:
+        nonlocal worker
+        try:
+            os.makedirs(dir_name, exist_ok=True)
+        except OSError as error:
+            raise RuntimeError(f"Can't create directory: {os.fspath(dir_name)}") from error
+        if not worker:
+            worker = f"{socket.gethostname()}_{os.getpid()}"
+        ending = ".pt.trace.json.gz" if use_gzip else ".pt.trace.json"
+        name = f"{worker}.{time.time_ns()}{ending}"
+        prof.export_chrome_trace(os.path.join(dir_name, name))
+
+    return handler
+
+
+def _observer_of_environment() -> Any:
+    """torch's, if its environment asks for one."""
+    if os.environ.get("ENABLE_PYTORCH_EXECUTION_TRACE") != "1":
+        return None
+    observer = torch_member("torch.profiler", "ExecutionTraceObserver")
+    return observer.build_execution_trace_obs_from_env()
+
+
+def new_trace_id() -> str:
+    """As torch makes them."""
+    return uuid.uuid4().hex.upper()
+
+
+@dataclass(frozen=True)
+class ProfilerStats:
+    """What torch's _stats() tells; what is not measured is None."""
+
+    profiling_window_duration_sec: float | None
+    number_of_events: int
+    profiler_prepare_call_duration_us: int | None = None
+    profiler_enable_call_duration_us: int | None = None
+    profiler_disable_call_duration_us: int | None = None
+    parse_kineto_call_duration_us: int | None = None
+    function_events_build_tree_call_duration_us: int | None = None
+
+
+class TorchProfiled(Profiled):
+    """What the drop-ins have in common."""
+
+    acc_events: bool
+    _compat: Compat
+    _joins_steps = True
+
+    def _set_compat(self, compat: Compat) -> None:
+        if compat not in (None, "torch"):
+            raise ValueError(f"no compat '{compat}': None for Marey's numbers, or 'torch'")
+        self._compat = compat
+
+    def _shown(self) -> Results:
+        if self._focus is None and not self._machine.was_started:
+            raise NotInitializedError(
+                "Profiler must be initialized before its results are asked for: it was not started"
+            )
+        return super()._shown()
+
+    def _view(self) -> TorchView:
+        """What torch would show: the last cycle, or all with acc_events."""
+        shown = self._shown()
+        if self._focus is None and not self.acc_events:
+            shown = self._machine.cycles.shown()[-1]
+        return shown._trace_now().view(compat="torch", version=torch_version())
+
+    def events(self) -> Any:
+        """All that was recorded, in order of its start on each track."""
+        return super().events() if self._compat is None else self._view().events()
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python_functions: bool = False,
+    ) -> Any:
+        """Averages by name, and by what else is asked for."""
+        if self._compat is None:
+            return super().key_averages(
+                group_by_input_shape,
+                group_by_stack_n,
+                group_by_overload_name,
+                include_python_functions,
+            )
+        return self._view().key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name
+        )
+
+    def _stats(self) -> ProfilerStats | None:
+        """None before there is anything."""
+        if not self._machine.cycles.shown():
+            return None
+        stats = self.stats
+        window_ns = None if stats.stop_ns is None else stats.stop_ns - stats.start_ns
+        return ProfilerStats(
+            profiling_window_duration_sec=None if window_ns is None else window_ns / 1e9,
+            number_of_events=len(super().events()),
+        )
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
+        """Switches recording off and on again, at any moment. What is open ends where it is
+        switched off; the trace's ledger says for how long nothing was recorded. Without CPU
+        among the activities nothing changes, since nothing else is recorded yet."""
+        asked, _ = read_activities(activities)
+        if self._machine.is_running and ProfilerActivity.CPU in asked:
+            self._machine.toggle(enable)
+
+
+class _KinetoProfile(TorchProfiled):
+    """A profiler without a schedule: start() and stop(), or their parts prepare_trace(),
+    start_trace() and stop_trace()."""
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        compat: Compat = None,
+        clock: Literal["wall", "wall+cpu"] = "wall",
+        pool_bytes: int | None = None,
+        keep_bytes: int | None = None,
+    ) -> None:
+        given = locals()
+        asked, self.activity_filters = read_activities(activities)
+        self._set_up(given, asked, activities is not None, None, 0)
+
+    def _set_up(
+        self,
+        given: dict[str, Any],
+        asked: set[ProfilerActivity],
+        is_asked: bool,
+        plan: Callable[[int], Any] | None,
+        first_step: int,
+    ) -> None:
+        """given: the arguments of the constructor."""
+        self._set_compat(given["compat"])
+        self.activities = without_devices(asked)
+        tell_not_yet(given)
+        tell_experiments(given["experimental_config"])
+        self.record_shapes = given["record_shapes"]
+        self.profile_memory = given["profile_memory"]
+        self.with_stack = given["with_stack"]
+        self.with_flops = given["with_flops"]
+        self.with_modules = given["with_modules"]
+        self.experimental_config = given["experimental_config"]
+        self.acc_events = given["acc_events"]
+        self.custom_trace_id_callback = given["custom_trace_id_callback"]
+        self.post_processing_timeout_s = given["post_processing_timeout_s"]
+        self.execution_trace_observer = (
+            given["execution_trace_observer"] or _observer_of_environment()
+        )
+        self.preset_metadata: dict[str, str] = {}
+        self.mem_tl = None
+        self._is_all_asked = not is_asked
+        self._wish = prepare_torch(is_asked)
+        names = self.activity_filters.get(ProfilerActivity.CPU)
+        has_ops = self._wish is not None and (names is None or "CPU_OP" in names)
+        # with_flops takes shapes, as in torch.
+        has_shapes = self.record_shapes or self.with_flops
+        self._machine = Machine(
+            ask(has_ops, has_shapes, given["clock"], given["pool_bytes"], joins_steps=True),
+            plan,
+            first_step,
+            given["keep_bytes"],
+        )
+        self._machine.observer = self.execution_trace_observer
+        self._machine.new_trace_id = self.custom_trace_id_callback or new_trace_id
+
+    # -- start and stop
+
+    def start(self) -> None:
+        self.prepare_trace()
+        self.start_trace()
+
+    def stop(self) -> None:
+        self.stop_trace()
+
+    def __enter__(self) -> Any:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if self._machine.is_running:
+                self.stop()
+        finally:
+            if self.execution_trace_observer is not None:
+                self.execution_trace_observer.cleanup()
+
+    def prepare_trace(self) -> None:
+        """ValueError: post_processing_timeout_s is negative. There is nothing else to prepare: the
+        hooks are set at the start, in microseconds."""
+        timeout_s = self.post_processing_timeout_s
+        if timeout_s is not None and timeout_s < 0:
+            raise ValueError("post_processing_timeout_s must be non-negative")
+
+    def start_trace(self) -> None:
+        for key, text in self.preset_metadata.items():
+            self.add_metadata_json(key, text)
+        self._machine.start()
+
+    def stop_trace(self) -> None:
+        if not self._machine.was_started:
+            raise NotInitializedError("Profiler must be initialized before stop_trace()")
+        if not self._machine.is_running:
+            return
+        if self._is_all_asked:
+            tell_kernels_missing()
+        self._machine.stop(self._ready)
+
+    def _ready(self, cycle: Cycle) -> None:
+        pass
+
+    # -- what torch has beside
+
+    @property
+    def profiler(self) -> AutogradProfile | None:
+        """The same results behind the names of torch.autograd.profiler; None before the start."""
+        from marey.autograd_profiler import profile as autograd_profile
+
+        return autograd_profile._of(self) if self._machine.was_started else None
+
+    def preset_metadata_json(self, key: str, value: str) -> None:
+        """A member of the head of each trace from the next start on; value is JSON."""
+        _core.check_meta(key, value)
+        self.preset_metadata[key] = value
+
+    def set_custom_trace_id_callback(self, callback: Callable[[], str] | None) -> None:
+        """Called at the begin of each cycle; None: an id of random digits."""
+        self.custom_trace_id_callback = callback
+        self._machine.new_trace_id = callback or new_trace_id
+
+    def get_trace_id(self) -> str | None:
+        """Of the last cycle; None before there is one."""
+        cycles = self._machine.cycles.shown()
+        return cycles[-1].trace_id if cycles else None
+
+    def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        """UnsupportedError: memory is not recorded yet."""
+        raise _core.UnsupportedError("memory cannot be recorded yet, nor can its time line")
+
+    def __repr__(self) -> str:
+        state = "running" if self._machine.is_running else "stopped"
+        return f"<marey.profiler.{type(self).__name__}, {state}>"
+
+
+class profile(_KinetoProfile):
+    """torch.profiler.profile: what happens in a with block, or by a schedule.
+
+    The arguments are torch's, and three more: compat, "torch" for events and averages with torch's
+    own numbers; first_step, what the first step is called; and clock, pool_bytes and
+    keep_bytes of marey.profile. acc_events is for compat="torch": our results are those of all
+    cycles anyway.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], Any] | None = None,
+        on_trace_ready: Callable[[Any], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        compat: Compat = None,
+        clock: Literal["wall", "wall+cpu"] = "wall",
+        pool_bytes: int | None = None,
+        first_step: int = 0,
+        keep_bytes: int | None = None,
+    ) -> None:
+        given = locals()
+        asked, self.activity_filters = read_activities(activities)
+        asked = with_use_cuda(asked, use_cuda)
+        if not asked:
+            raise AssertionError("No valid profiler activities found")
+        self.use_cuda = use_cuda
+        self.on_trace_ready = on_trace_ready
+        self._set_up(given, asked, activities is not None, schedule, first_step)
+
+    def _ready(self, cycle: Cycle) -> None:
+        self._call_ready(self.on_trace_ready, cycle)
+
+    def step(self) -> None:
+        """Ends a step and begins the next. Before the start it only counts."""
+        if self._machine.is_running:
+            self._machine.step(self._ready)
+        else:
+            self._machine.step_num += 1
+
+    @property
+    def schedule(self) -> Callable[[int], Any]:
+        return self._machine.schedule or _always
+
+    @property
+    def step_num(self) -> int:
+        """The number of the step that runs. It may be set, also before the start: a run that is
+        resumed goes on with its own numbers, while the schedule counts its steps from 0."""
+        return self._machine.step_num
+
+    @step_num.setter
+    def step_num(self, number: int) -> None:
+        self._machine.step_num = number
+
+    @property
+    def current_action(self) -> ProfilerAction:
+        return self._machine.action
+
+    @property
+    def record_steps(self) -> bool:
+        """Each step is a range "ProfilerStep#n"."""
+        return self._machine.records_steps
+
+    @record_steps.setter
+    def record_steps(self, is_on: bool) -> None:
+        self._machine.records_steps = is_on
+
+    def __repr__(self) -> str:
+        state = "running" if self._machine.is_running else "stopped"
+        return (
+            f"<marey.profiler.profile, {state}, step {self.step_num}, {self.current_action.name}>"
+        )
+
+
+def _always(step: int) -> ProfilerAction:
+    """Without a schedule."""
+    return ProfilerAction.RECORD
+
+

@@ -1,0 +1,311 @@
+"""The drop-ins for torch.profiler and torch.autograd.profiler: arguments, warnings, errors, and what
+they show. How they compare with torch itself is in tests/live."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import types
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import marey
+from marey import autograd_profiler, profiler
+from marey.profiler import ProfilerActivity as Activity
+
+
+def work(name: str = "work") -> None:
+    with profiler.record_function(name):
+        pass
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A torch that has a GPU."""
+    torch = types.ModuleType("torch")
+    torch.cuda = types.SimpleNamespace(is_available=lambda: True)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr("marey._profile.prepare_torch", lambda is_asked: None)
+    monkeypatch.setattr("marey.profiler.prepare_torch", lambda is_asked: None)
+
+
+# ---- activities ------------------------------------------------------------------------------------
+
+
+def test_a_device_that_is_not_there_is_told_and_the_rest_recorded() -> None:
+    with pytest.warns(UserWarning, match="^CUDA is not available, disabling CUDA profil") as said:
+        prof = profiler.profile(activities=[Activity.CPU, Activity.CUDA])
+    assert said[0].filename == __file__
+    assert prof.activities == {Activity.CPU}
+    with prof:
+        work()
+    assert [e.name for e in prof.events()] == ["work"]
+    with (
+        pytest.warns(UserWarning, match="XPU is not available"),
+        pytest.raises(AssertionError, match="No valid profiler activities found"),
+    ):
+        profiler.profile(activities=[Activity.XPU])
+
+
+def test_a_device_that_cannot_be_recorded_yet_is_told_in_words(gpu: None) -> None:
+    with pytest.warns(UserWarning, match="CUDA is there, and its kernels .* cannot be recorded"):
+        prof = profiler.profile(activities=[Activity.CUDA])
+    assert prof.activities == {Activity.CPU}
+
+
+@pytest.mark.parametrize(
+    ("activities", "error", "words"),
+    [
+        ([], AssertionError, "No valid profiler activities found"),
+        ([Activity.CPU, Activity.CPU], ValueError, "Activity CPU specified more than once"),
+        ([Activity.CPU, {Activity.CPU: ["CPU_OP"]}], ValueError, "CPU specified more than once"),
+        (["cpu"], TypeError, "Expected ProfilerActivity or dict, got <class 'str'>"),
+        ([{Activity.CPU: ["KERNEL"]}], RuntimeError, "non-member activity type name: 'KERNEL'"),
+    ],
+)
+def test_wrong_activities_are_told(activities: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        profiler.profile(activities=activities)
+
+
+def test_a_filter_may_leave_operators_out() -> None:
+    prof = profiler.profile(activities=[{Activity.CPU: ["USER_ANNOTATION"]}])
+    assert prof.activity_filters == {Activity.CPU: ["USER_ANNOTATION"]}
+    with prof:
+        work()
+    assert [e.name for e in prof.events()] == ["work"]
+
+
+def test_what_can_be_had_here() -> None:
+    assert profiler.supported_activities() == {Activity.CPU}
+    assert profiler.kineto_available() is True
+
+
+# ---- arguments -----------------------------------------------------------------------------------------
+
+
+def test_use_cuda_is_deprecated() -> None:
+    with pytest.warns() as said:
+        profiler.profile(use_cuda=True)
+    assert [w.category for w in said] == [FutureWarning, UserWarning]
+    assert "ProfilerActivity.CUDA" in str(said[0].message)
+    with (
+        pytest.warns(FutureWarning, match="use_cuda is deprecated"),
+        pytest.raises(AssertionError, match="No valid profiler activities found"),
+    ):
+        profiler.profile(activities=[Activity.CUDA], use_cuda=False)
+    with pytest.warns(FutureWarning, match="use_cuda is deprecated"):
+        autograd_profiler.profile(use_cuda=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("profile_memory", "memory is not recorded yet"),
+        ("with_stack", "stacks are not recorded yet"),
+        ("with_flops", "FLOPs are not counted yet"),
+    ],
+)
+def test_what_is_not_built_is_taken_and_told(name: str, words: str) -> None:
+    for make in (profiler.profile, profiler._KinetoProfile, autograd_profiler.profile):
+        with pytest.warns(UserWarning, match=f"^{name}: {words}") as said:
+            prof = make(**{name: True})  # type: ignore[arg-type]
+        assert said[0].filename == __file__
+        with prof:
+            work()
+        assert [e.name for e in prof.events()] == ["work"]
+        assert getattr(prof, name) is True
+
+
+def test_experiments_are_taken_and_told() -> None:
+    config = profiler._ExperimentalConfig(verbose=True, profile_all_threads=True)
+    with pytest.warns(UserWarning, match="^experimental_config: verbose cannot be had yet"):
+        profiler.profile(experimental_config=config)
+    assert repr(config) == "_ExperimentalConfig(verbose=True, profile_all_threads=True)"
+    assert pickle.loads(pickle.dumps(config)) == config
+    assert profiler._ExperimentalConfig([], False, True).verbose is True
+    with pytest.raises(TypeError, match="no argument 'nothing'"):
+        profiler._ExperimentalConfig(nothing=1)
+    with pytest.raises(TypeError, match="'verbose' twice"):
+        profiler._ExperimentalConfig([], False, True, verbose=True)
+    with pytest.raises(TypeError, match="takes 14 arguments"):
+        profiler._ExperimentalConfig(*range(15))
+
+
+def test_a_negative_deadline_is_an_error_at_the_start() -> None:
+    prof = profiler.profile(post_processing_timeout_s=-1)
+    with pytest.raises(ValueError, match="post_processing_timeout_s must be non-negative"):
+        prof.start()
+    with profiler.profile(post_processing_timeout_s=0):
+        work()
+
+
+def test_compat_is_torch_or_nothing() -> None:
+    with pytest.raises(ValueError, match="no compat 'kineto'"):
+        profiler.profile(compat="kineto")  # type: ignore[arg-type]
+
+
+def test_torchs_own_names_need_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marey._torch_args.has_torch", lambda: False)
+    with pytest.raises(AttributeError, match="ExecutionTraceObserver is torch's own, and torch"):
+        profiler.ExecutionTraceObserver  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        profiler.nothing  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        autograd_profiler.nothing  # noqa: B018
+
+
+# ---- before, after and out of turn ---------------------------------------------------------------------
+
+
+def test_before_the_start_there_is_nothing() -> None:
+    prof = profiler.profile()
+    for call in (prof.events, prof.key_averages, lambda: prof.export_chrome_trace("no"),
+                 lambda: prof.export_stacks("no"), prof.stop_trace):  # fmt: skip
+        with pytest.raises(AssertionError, match="Profiler must be initialized before"):
+            call()
+    assert prof.profiler is None
+    assert prof._stats() is None
+    assert prof.get_trace_id() is None
+    prof.toggle_collection_dynamic(False, [Activity.CPU])
+    prof.step()
+    assert prof.step_num == 1
+    assert not Path("no").exists()
+
+
+def test_a_second_stop_does_nothing() -> None:
+    prof = profiler.profile()
+    with prof:
+        work()
+    prof.stop()
+    assert [e.name for e in prof.events()] == ["work"]
+    with prof:
+        work("again")
+    assert [e.name for e in prof.events()] == ["again"]
+
+
+def test_the_autograd_profiler_is_entered_once() -> None:
+    prof = autograd_profiler.profile()
+    assert repr(prof) == "<unfinished marey.autograd_profiler.profile>"
+    assert prof.function_events is None
+    with pytest.raises(AssertionError, match="didn't finish running"):
+        prof.table()
+    with prof:
+        work()
+        assert prof.function_events is None
+    with pytest.raises(RuntimeError, match="not reentrant"), prof:
+        pass
+    assert len(prof.function_events) == 1
+    assert "work" in str(prof) and "work" in prof.table(row_limit=1)
+    assert prof.total_average().count == 1
+    assert prof.self_cpu_time_total >= 0
+    assert prof.kineto_results is None
+    with pytest.raises(AssertionError, match="requires with_stack=True"):
+        prof.export_stacks("no")
+    with autograd_profiler.profile(enabled=False) as nothing:
+        assert nothing is None
+        assert not marey.is_recording()
+    with pytest.raises(AssertionError, match="use_kineto=True"):
+        autograd_profiler.profile(use_cpu=False)
+    with pytest.warns(UserWarning, match="The tpu is not a valid device option"):
+        autograd_profiler.profile(use_device="tpu")
+
+
+def test_the_inner_profiler_has_the_same_results() -> None:
+    with profiler.profile() as prof:
+        work()
+    inner = prof.profiler
+    assert inner is not None
+    assert [e.name for e in inner.function_events] == ["work"]
+    assert inner.key_averages().table() == prof.key_averages().table()
+    assert isinstance(prof, profiler._KinetoProfile)
+
+
+def test_stats_are_told() -> None:
+    with profiler.profile() as prof:
+        work()
+        running = prof._stats()
+    stats = prof._stats()
+    assert running is not None and running.profiling_window_duration_sec is None
+    assert stats is not None and stats.number_of_events == 1
+    assert stats.profiling_window_duration_sec is not None
+    assert 0 < stats.profiling_window_duration_sec < 10
+
+
+def test_a_trace_may_be_written_many_times(tmp_path: Path) -> None:
+    with profiler.profile() as prof:
+        work()
+    for path in (tmp_path / "a.json", tmp_path / "b.json.gz"):
+        prof.export_chrome_trace(str(path))
+        prof.profiler.export_chrome_trace(str(path))  # type: ignore[union-attr]
+        prof.events().export_chrome_trace(path)
+        assert marey.load(path).events()[-1].name is not None
+    prof.export_stacks(tmp_path / "stacks")
+    assert prof.events().supported_export_stacks_metrics()[0] == "self_cpu_time_total"
+    prof.events().export_stacks(tmp_path / "stacks2")
+    with pytest.raises(marey.UnsupportedError, match="memory cannot be recorded yet"):
+        prof.export_memory_timeline("no")
+
+
+# ---- events and rows ---------------------------------------------------------------------------------------
+
+
+def test_older_names_work_and_are_told() -> None:
+    with profiler.profile() as prof:
+        work()
+    for thing in (prof.events()[0], prof.key_averages()[0]):
+        for name in ("cuda_time", "cuda_time_total", "self_cuda_time_total",
+                     "self_cuda_memory_usage"):  # fmt: skip
+            with pytest.warns(FutureWarning, match=f"'{name}' is deprecated, use '(self_)?device") as said:
+                assert getattr(thing, name) == 0
+            assert said[0].filename == __file__
+    assert "work" in prof.key_averages().table(sort_by="cuda_time_total")
+
+
+def test_all_steps_are_one_row() -> None:
+    plan = profiler.schedule(wait=0, warmup=1, active=3, repeat=1)
+    for make, keys in (
+        (profiler.profile, {"work", "ProfilerStep*"}),
+        (marey.profile, {"work", "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"}),
+    ):
+        with make(schedule=plan) as prof:
+            for _ in range(4):
+                work()
+                prof.step()
+        for averages in (
+            prof.key_averages(), prof.events().key_averages(), prof.cycles[0].key_averages(),
+            prof.key_averages(group_by_input_shape=True),
+        ):  # fmt: skip
+            assert {row.key for row in averages} == keys
+        assert prof.key_averages()[0].scope == 7
+
+
+def test_events_of_a_file_have_the_names_too(data: Path) -> None:
+    """Of one that torch wrote with a GPU."""
+    trace = marey.load(data / "resnet18_train.json.gz")
+    operation = next(event for event in trace.events() if event.is_device)
+    assert operation.device_type is profiler.DeviceType.CUDA
+    assert operation.use_device == "cuda"
+    assert operation.thread == operation.device_resource_id == operation.track.stream
+    assert operation.device_index == operation.track.device
+    launcher = operation.owner
+    assert launcher is not None
+    assert operation.name in [kernel.name for kernel in launcher.kernels]
+    assert launcher.device_type is profiler.DeviceType.CPU
+    main = next(event for event in trace.events() if event.kind == "op")
+    assert main.thread >= 1
+    assert main.external_id == main.args["External id"]
+    assert main.device_time_total_str.endswith("s")
+
+
+def test_nothing_is_told_without_a_reason() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with profiler.profile(record_shapes=True, acc_events=True) as prof:
+            work()
+        prof.key_averages().table()
+        with autograd_profiler.profile():
+            work()

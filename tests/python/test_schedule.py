@@ -1,0 +1,390 @@
+"""Cycles of a schedule: which steps they have, what is handed over, what all of them came to."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import marey
+from marey import ProfilerAction as Action
+from marey import _core, _machine, profiler, record_function
+
+PROFILES = [marey.profile, profiler.profile]
+
+
+def work(name: str = "work") -> None:
+    with record_function(name):
+        pass
+
+
+def run(prof: Any, n_steps: int) -> None:
+    with prof:
+        for _ in range(n_steps):
+            work()
+            prof.step()
+
+
+def n_calls(results: Any, key: str = "work") -> int:
+    return sum(row.count for row in results.key_averages() if row.key == key)
+
+
+@pytest.fixture(params=PROFILES, ids=["marey.profile", "marey.profiler.profile"])
+def profile(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+# ---- what is recorded of a schedule (S1 to S11) ----------------------------------------------------
+
+
+def test_averages_are_those_of_all_cycles(profile: Any) -> None:
+    """S1"""
+    prof = profile(schedule=marey.schedule(wait=1, warmup=1, active=2, repeat=3))
+    run(prof, 12)
+    assert n_calls(prof) == 6
+    assert [n_calls(cycle) for cycle in prof.cycles] == [2, 2, 2]
+    assert [cycle.steps for cycle in prof.cycles] == [[2, 3], [6, 7], [10, 11]]
+    assert [cycle.number for cycle in prof.cycles] == [1, 2, 3]
+    assert not any(cycle.is_partial for cycle in prof.cycles)
+    assert len([event for event in prof.events() if event.name == "work"]) == 6
+    assert len(prof.trace.gaps) == 2
+
+
+def test_no_cycle_is_made_of_a_step_that_is_none(profile: Any) -> None:
+    """S2"""
+    seen: list[int] = []
+    prof = profile(
+        schedule=marey.schedule(wait=0, warmup=0, active=2, repeat=0),
+        on_trace_ready=lambda prof: seen.append(n_calls(prof)),
+    )
+    run(prof, 6)
+    assert seen == [2, 2, 2]
+    assert n_calls(prof) == 6
+
+
+def test_no_step_that_was_reached_is_no_call(profile: Any) -> None:
+    """S3"""
+    seen: list[Any] = []
+    prof = profile(
+        schedule=marey.schedule(wait=1, warmup=1, active=2), on_trace_ready=seen.append
+    )
+    with pytest.warns(UserWarning, match="^0 of 2 active steps were reached in 2 steps") as said:
+        run(prof, 2)
+    assert said[0].filename == __file__
+    assert seen == []
+    assert prof.cycles == ()
+
+
+def test_a_part_of_a_cycle_is_marked(profile: Any, tmp_path: Path) -> None:
+    """S4"""
+    seen: list[str] = []
+    path = tmp_path / "trace.json"
+
+    def ready(prof: Any) -> None:
+        seen.append(repr(prof.cycles[-1]))
+        prof.export_chrome_trace(path)
+
+    prof = profile(schedule=marey.schedule(wait=1, warmup=1, active=2), on_trace_ready=ready)
+    run(prof, 3)
+    assert seen == ["<marey.Cycle 1, steps 2 to 2, 1 of 2 active>"]
+    (cycle,) = prof.cycles
+    assert (cycle.is_partial, cycle.steps, cycle.n_active) == (True, [2], 2)
+    loaded = marey.load(path)
+    assert [e.name for e in loaded.events() if e.kind == "annotation"] == ["ProfilerStep#2", "work"]
+    assert loaded.metadata["profiler_cycle"] == {"cycle": 1, "steps": [2], "n_active": 2}
+
+
+def test_what_a_loader_records_at_its_end_makes_no_step(profile: Any) -> None:
+    prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=2))
+    with prof:
+        for _ in range(2):
+            work("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+            work()
+            prof.step()
+        work("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+    assert prof.cycles[0].steps == [1]
+    assert {e.name for e in prof.events() if e.name.startswith("Prof")} == {"ProfilerStep#1"}
+
+
+def test_what_comes_after_the_last_step_is_kept(profile: Any) -> None:
+    """A loop that calls step() at its head ends its last step by stop()."""
+    prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=3))
+    with prof:
+        for _ in range(3):
+            prof.step()
+            work()
+    assert prof.cycles[0].steps == [1, 2, 3]
+    assert n_calls(prof) == 3
+
+
+def test_a_loop_without_step_is_recorded(profile: Any) -> None:
+    """S6"""
+    seen: list[int] = []
+    for plan in (
+        marey.schedule(wait=1, warmup=1, active=2),
+        marey.schedule(wait=0, warmup=1, active=2),
+        marey.schedule(wait=0, warmup=0, active=2),
+    ):
+        prof = profile(schedule=plan, on_trace_ready=lambda prof: seen.append(n_calls(prof)))
+        with pytest.warns(UserWarning, match=r"step\(\) was never called") as said, prof:
+            for _ in range(3):
+                work()
+        assert [warning.filename for warning in said] == [__file__]
+        assert n_calls(prof) == 3
+        assert not marey.is_recording()
+    assert seen == [3, 3, 3]
+
+
+def test_what_is_recorded_for_that_case_is_dropped_otherwise(profile: Any) -> None:
+    prof = profile(schedule=marey.schedule(wait=1, warmup=1, active=1, repeat=1))
+    with prof:
+        assert marey.is_recording()
+        work("waiting")
+        prof.step()
+        assert marey.is_recording()  # the warm-up
+        prof.step()
+        work("active")
+        prof.step()
+        assert not marey.is_recording()
+    assert {event.name for event in prof.events()} == {"ProfilerStep#2", "active"}
+
+
+def test_a_run_that_is_resumed_keeps_its_numbers(profile: Any) -> None:
+    """S11: the schedule counts from where the run goes on."""
+    plan = marey.schedule(wait=1, warmup=1, active=2, repeat=1)
+    prof = profile(schedule=plan, first_step=1000)
+    run(prof, 5)
+    assert prof.cycles[0].steps == [1002, 1003]
+    assert {e.name for e in prof.events()} == {"ProfilerStep#1002", "ProfilerStep#1003", "work"}
+    assert prof.step_num == 1005
+
+
+def test_step_num_may_be_set() -> None:
+    prof = profiler.profile(schedule=marey.schedule(wait=1, warmup=1, active=1, repeat=1))
+    prof.step_num = 70
+    run(prof, 3)
+    assert prof.cycles[0].steps == [72]
+
+
+# ---- switching on and off ----------------------------------------------------------------------------------
+
+
+def test_recording_is_switched_off_and_on(profile: Any) -> None:
+    cpu = [marey.ProfilerActivity.CPU]
+    with profile() as prof:
+        work("before")
+        with record_function("across"):
+            prof.toggle_collection_dynamic(False, cpu)
+            prof.toggle_collection_dynamic(False, cpu)
+            assert not marey.is_recording()
+            work("off")
+            prof.toggle_collection_dynamic(True, cpu)
+            prof.toggle_collection_dynamic(True, cpu)
+            work("on")
+        work("after")
+    by_name = {event.name: event for event in prof.events()}
+    assert set(by_name) == {"before", "across", "on", "after"}
+    assert by_name["across"].is_open
+    (gap,) = prof.trace.gaps
+    assert by_name["across"].end_ns <= gap.start_ns < gap.end_ns <= by_name["on"].start_ns
+    assert prof.trace.ledger["info"]["not_recorded"] == 1
+
+
+def test_switched_off_it_stays_off_in_the_next_cycle(profile: Any) -> None:
+    cpu = [marey.ProfilerActivity.CPU]
+    prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=1))
+    with prof:
+        prof.step()
+        prof.toggle_collection_dynamic(False, cpu)
+        work("off")
+        prof.step()
+        prof.step()
+        work("off")
+        prof.toggle_collection_dynamic(True, cpu)
+        work("on")
+        prof.step()
+    assert {event.name for event in prof.events()} == {"ProfilerStep#1", "on"}
+
+
+def test_a_profile_that_ends_switched_off(profile: Any) -> None:
+    with profile() as prof:
+        work("on")
+        prof.toggle_collection_dynamic(False, [marey.ProfilerActivity.CPU])
+        work("off")
+    assert [event.name for event in prof.events()] == ["on"]
+
+
+# ---- transitions, and torch's own schedule ----------------------------------------------------------------
+
+# torch-profiler 2.2: calls from one action to the next, P prepare, S start, E stop, R ready.
+TORCHS = {
+    "NONE": {"NONE": "", "WARMUP": "P", "RECORD": "PS", "RECORD_AND_SAVE": "PS", "": ""},
+    "WARMUP": {"NONE": "!SE", "WARMUP": "", "RECORD": "S", "RECORD_AND_SAVE": "S", "": "SE"},
+    "RECORD": {"NONE": "!E", "WARMUP": "!E", "RECORD": "", "RECORD_AND_SAVE": "", "": "ER"},
+    "RECORD_AND_SAVE": {"NONE": "ER", "WARMUP": "ERP", "RECORD": "ERPS", "RECORD_AND_SAVE": "ERPS",
+                        "": "ER"},
+}  # fmt: skip
+
+
+class Spy:
+    """An execution trace observer, which sees cycles begin and end."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def start(self) -> None:
+        self.calls.append("S")
+
+    def stop(self) -> None:
+        self.calls.append("E")
+
+    def cleanup(self) -> None:
+        self.calls.append("C")
+
+
+@pytest.mark.parametrize("former", Action)
+@pytest.mark.parametrize("action", [*Action, None])
+@pytest.mark.filterwarnings("ignore:Incorrect schedule")
+@pytest.mark.filterwarnings("ignore:step. was never called")
+def test_each_transition_does_what_torchs_does(former: Action, action: Action | None) -> None:
+    spy = Spy()
+    prof = profiler.profile(
+        schedule=lambda step: former if step == 0 else action,
+        execution_trace_observer=spy,
+        on_trace_ready=lambda prof: spy.calls.append("R"),
+    )
+    prof.start()
+    work()
+    before = len(spy.calls)
+    if action is None:
+        prof._machine.n_ended = 1  # a step was ended before
+        prof.stop()
+    else:
+        prof.step()
+    calls = "".join(spy.calls[before:])
+    torchs = TORCHS[former.name][action.name if action else ""].replace("P", "").replace("!", "")
+    if former is Action.WARMUP and "SE" in torchs:
+        torchs = ""  # torch records a warm-up that comes to nothing, and throws it away
+    assert calls == torchs
+    assert marey.is_recording() == (action not in (None, Action.NONE))
+    assert ("!" in TORCHS[former.name][action.name if action else ""]) == (
+        "!" in _machine.TRANSITIONS[former, action]
+    )
+
+
+numbers = st.fixed_dictionaries(
+    {
+        "wait": st.integers(0, 5),
+        "warmup": st.integers(0, 4),
+        "active": st.integers(1, 5),
+        "repeat": st.integers(0, 4),
+        "skip_first": st.integers(0, 6),
+        "skip_first_wait": st.integers(0, 2),
+    }
+)
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+@settings(max_examples=300, deadline=None)
+@given(numbers=numbers)
+def test_schedules_are_torchs(numbers: dict[str, int]) -> None:
+    torchs = pytest.importorskip("torch.profiler", reason="torch is not installed")
+    try:
+        theirs = torchs.schedule(**numbers)
+    except TypeError:  # before 2.7
+        del numbers["skip_first_wait"]
+        theirs = torchs.schedule(**numbers)
+    ours = profiler.schedule(**numbers)
+    for step in range(60):
+        assert ours(step).name == theirs(step).name
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+@pytest.mark.filterwarnings("ignore:0 of")
+@pytest.mark.filterwarnings("ignore:step. was never called")
+@settings(max_examples=60, deadline=None)
+@given(numbers=numbers, n_steps=st.integers(0, 30))
+def test_each_active_step_is_in_one_cycle(numbers: dict[str, int], n_steps: int) -> None:
+    """Whatever the numbers: the steps of the cycles are the active ones that were ended, and the
+    callback is called once for each cycle."""
+    plan = profiler.schedule(**numbers)
+    seen: list[list[int]] = []
+    prof = profiler.profile(
+        schedule=plan, on_trace_ready=lambda prof: seen.append(list(prof.cycles[-1].steps))
+    )
+    run(prof, n_steps)
+    active = [s for s in range(n_steps) if plan(s) in _machine.RECORDING]
+    if n_steps == 0:
+        assert seen == [[]]
+        return
+    assert list(itertools.chain.from_iterable(seen)) == active
+    assert [cycle.steps for cycle in prof.cycles] == seen
+    assert all(len(steps) == numbers["active"] for steps in seen[:-1])
+    for cycle in prof.cycles:
+        marks = [e.name for e in cycle.events() if (e.name or "").startswith("ProfilerStep#")]
+        assert marks == [f"ProfilerStep#{step}" for step in cycle.steps]
+
+
+def test_torchs_schedule_tells_how_many_steps_are_active() -> None:
+    torchs = pytest.importorskip("torch.profiler", reason="torch is not installed")
+    prof = profiler.profile(schedule=torchs.schedule(wait=0, warmup=1, active=3, repeat=1))
+    run(prof, 2)
+    assert (prof.cycles[0].n_active, prof.cycles[0].is_partial) == (3, True)
+    assert marey.profile(schedule=lambda step: Action.RECORD)  # nobody knows
+
+
+def test_wrong_numbers_are_errors_of_both_kinds() -> None:
+    for error in (ValueError, AssertionError):
+        with pytest.raises(error, match="Invalid profiler schedule arguments"):
+            profiler.schedule(wait=-1, warmup=1, active=1)
+
+
+# ---- metadata of cycles ----------------------------------------------------------------------------------
+
+
+def test_each_cycle_has_its_trace_id(tmp_path: Path) -> None:
+    ids = iter("abc")
+    seen: list[tuple[str | None, Any]] = []
+
+    def ready(prof: Any) -> None:
+        path = tmp_path / f"{len(seen)}.json"
+        prof.export_chrome_trace(path)
+        seen.append((prof.get_trace_id(), json.loads(path.read_text())["trace_id"]))
+
+    prof = profiler.profile(
+        schedule=marey.schedule(wait=0, warmup=1, active=1),
+        on_trace_ready=ready,
+        custom_trace_id_callback=lambda: next(ids),
+    )
+    assert prof.get_trace_id() is None
+    run(prof, 4)
+    assert seen == [("a", "a"), ("b", "b")]
+
+
+def test_files_for_tensorboard_have_torchs_names(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    handler = profiler.tensorboard_trace_handler(folder, use_gzip=True)
+    assert not folder.exists()
+    plan = marey.schedule(wait=0, warmup=1, active=1, repeat=2)
+    run(profiler.profile(schedule=plan, on_trace_ready=handler), 5)
+    names = sorted(path.name for path in folder.iterdir())
+    assert len(names) == 2
+    for name in names:
+        worker, ns, rest = name.rsplit(".", 5)[0], name.split(".")[-5], name.split(".", 2)[-1]
+        assert worker and ns.isdigit() and rest.endswith("pt.trace.json.gz")
+        assert f"_{os.getpid()}." in name
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    with pytest.raises(RuntimeError, match="Can't create directory: .*file"):
+        run(profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler(in_the_way)), 1)
+
+
+def test_constants_of_the_core_fit() -> None:
+    assert [action.value for action in Action] == [0, 1, 2, 3]
+    assert _core.schedule_action(0, 0, 1, 0, 0, False, 0) == Action.RECORD_AND_SAVE.value
