@@ -3,7 +3,9 @@
  *
  * Rows are grouped by track with a counting sort; in a track they mostly lie in a few
  * long runs that are merged. Columns are then gathered one after another, each into the
- * memory that the one before it left: fresh pages cost more than the copying.
+ * memory that the one before it left: fresh pages cost more than the copying. Those of one
+ * width go first, and their block goes back before the next one is taken: what an import
+ * needs at its peak is all columns and this.
  */
 #include "trace/rows.h"
 #include "base/error.h"
@@ -72,9 +74,32 @@ struct gathering {
     const uint32_t *perm;
 };
 
-/* Moves a column into the order of perm: *spare takes the result and becomes the column,
+/* A block to gather columns of one width into, as large as one of the table's. */
+struct spare {
+    const struct marey_alloc *alloc;
+    size_t capacity;
+    void *block;
+    size_t size_bytes; /* of an element */
+};
+
+static void spare_release(struct spare *spare)
+{
+    marey__dealloc(spare->alloc, spare->block, spare->capacity, spare->size_bytes);
+    spare->block = NULL;
+}
+
+/* A block of another width. */
+static bool spare_take(struct spare *spare, size_t size_bytes)
+{
+    spare_release(spare);
+    spare->size_bytes = size_bytes;
+    spare->block = marey__alloc(spare->alloc, spare->capacity, size_bytes);
+    return spare->block != NULL;
+}
+
+/* Moves a column into the order of perm: the spare takes the result and becomes the column,
  * the old column becomes the spare. */
-#define DEFINE_GATHER(name, type, spare_type)                                                      \
+#define DEFINE_GATHER(name, type)                                                                  \
     static bool name##_rows(void *ctx, size_t from, size_t to)                                     \
     {                                                                                              \
         const struct gathering *g = ctx;                                                           \
@@ -85,11 +110,11 @@ struct gathering {
         return true;                                                                               \
     }                                                                                              \
                                                                                                    \
-    static void name(const struct order *order, type **column, spare_type **spare)                 \
+    static void name(const struct order *order, type **column, struct spare *spare)                \
     {                                                                                              \
-        struct gathering g = {*column, *spare, order->perm};                                       \
+        struct gathering g = {*column, spare->block, order->perm};                                 \
         (void)marey__parallel(order->n_threads, order->n, MAREY_PARALLEL_ROWS, name##_rows, &g);   \
-        *spare = (spare_type *)*column;                                                            \
+        spare->block = *column;                                                                    \
         *column = g.to;                                                                            \
     }
 
@@ -100,34 +125,10 @@ struct order {
     size_t n_threads;
 };
 
-DEFINE_GATHER(gather_i64, int64_t, int64_t)
-DEFINE_GATHER(gather_u64, uint64_t, int64_t)
-DEFINE_GATHER(gather_u32, uint32_t, uint32_t)
-DEFINE_GATHER(gather_u8, uint8_t, uint8_t)
-
-/* Blocks to gather into, as large as a column of the table. */
-struct spares {
-    int64_t *wide;
-    uint32_t *narrow;
-    uint8_t *byte;
-    size_t capacity;
-};
-
-static bool make_spares(const struct marey_alloc *alloc, size_t capacity, struct spares *spares)
-{
-    *spares = (struct spares){.capacity = capacity};
-    spares->wide = marey__alloc(alloc, capacity, sizeof *spares->wide);
-    spares->narrow = marey__alloc(alloc, capacity, sizeof *spares->narrow);
-    spares->byte = marey__alloc(alloc, capacity, sizeof *spares->byte);
-    return spares->wide != NULL && spares->narrow != NULL && spares->byte != NULL;
-}
-
-static void release_spares(const struct marey_alloc *alloc, struct spares *spares)
-{
-    marey__dealloc(alloc, spares->wide, spares->capacity, sizeof *spares->wide);
-    marey__dealloc(alloc, spares->narrow, spares->capacity, sizeof *spares->narrow);
-    marey__dealloc(alloc, spares->byte, spares->capacity, sizeof *spares->byte);
-}
+DEFINE_GATHER(gather_i64, int64_t)
+DEFINE_GATHER(gather_u64, uint64_t)
+DEFINE_GATHER(gather_u32, uint32_t)
+DEFINE_GATHER(gather_u8, uint8_t)
 
 /* ---- slices ------------------------------------------------------------- */
 
@@ -227,16 +228,28 @@ static bool reorder_links(struct marey_trace *trace, const uint32_t *perm, size_
     return has_room;
 }
 
-static void gather_slices(struct marey_slice_columns *slices, struct spares *spares,
+static bool gather_slices(const struct marey_alloc *alloc, struct marey_slice_columns *slices,
                           const struct order *order)
 {
-    gather_i64(order, &slices->start_ns, &spares->wide);
-    gather_i64(order, &slices->dur_ns, &spares->wide);
-    gather_u64(order, &slices->offset, &spares->wide);
-    gather_u32(order, &slices->name_id, &spares->narrow);
-    gather_u8(order, &slices->cat_id, &spares->byte);
-    gather_u8(order, &slices->flags, &spares->byte);
-    slices->n = order->n;
+    struct spare spare = {.alloc = alloc, .capacity = slices->capacity};
+    bool is_done = spare_take(&spare, sizeof *slices->start_ns);
+    if (is_done) {
+        gather_i64(order, &slices->start_ns, &spare);
+        gather_i64(order, &slices->dur_ns, &spare);
+        gather_u64(order, &slices->offset, &spare);
+        is_done = spare_take(&spare, sizeof *slices->name_id);
+    }
+    if (is_done) {
+        gather_u32(order, &slices->name_id, &spare);
+        is_done = spare_take(&spare, sizeof *slices->flags);
+    }
+    if (is_done) {
+        gather_u8(order, &slices->cat_id, &spare);
+        gather_u8(order, &slices->flags, &spare);
+        slices->n = order->n;
+    }
+    spare_release(&spare);
+    return is_done;
 }
 
 bool marey__sort_slices(struct marey_trace *trace)
@@ -245,22 +258,22 @@ bool marey__sort_slices(struct marey_trace *trace)
     const struct marey_alloc *alloc = &trace->alloc;
     const size_t n = slices->n;
     const size_t n_tracks = trace->tracks.n;
-    struct spares spares = {0};
     struct slice_order order = {.trace = trace};
     for (size_t i = 0; i < trace->n_categories; i++)
         order.rank[i] = rank_of_kind(trace->category[i].kind);
 
     uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
     uint32_t *first = marey__alloc(alloc, n_tracks + 1, sizeof *first);
-    bool is_done = perm != NULL && first != NULL && make_spares(alloc, slices->capacity, &spares);
+    bool is_done = perm != NULL && first != NULL;
     if (is_done) {
         const size_t n_kept =
             group_rows(slices->parent_idx, slices->flags, n, perm, first, n_tracks);
         is_done = sort_groups(
             trace, &(struct sorting){alloc, perm, first, slices->start_ns, compare_slices, &order});
+        is_done =
+            is_done &&
+            gather_slices(alloc, slices, &(struct order){perm, n_kept, threads_for(trace, n_kept)});
         if (is_done) {
-            gather_slices(slices, &spares,
-                          &(struct order){perm, n_kept, threads_for(trace, n_kept)});
             for (size_t t = 0; t < n_tracks; t++) {
                 trace->tracks.at[t].first_slice = first[t];
                 trace->tracks.at[t].n_slices = first[t + 1] - first[t];
@@ -268,7 +281,6 @@ bool marey__sort_slices(struct marey_trace *trace)
             is_done = reorder_links(trace, perm, n);
         }
     }
-    release_spares(alloc, &spares);
     marey__dealloc(alloc, first, n_tracks + 1, sizeof *first);
     marey__dealloc(alloc, perm, n, sizeof *perm);
     return is_done;
@@ -289,33 +301,47 @@ static int compare_points(const void *ctx, uint32_t a, uint32_t b)
     return name != 0 ? name : compare_u64(points->offset[a], points->offset[b]);
 }
 
+static bool gather_points(const struct marey_alloc *alloc, struct marey_point_columns *points,
+                          const struct order *order)
+{
+    struct spare spare = {.alloc = alloc, .capacity = points->capacity};
+    bool is_done = spare_take(&spare, sizeof *points->ts_ns);
+    if (is_done) {
+        gather_i64(order, &points->ts_ns, &spare);
+        gather_u64(order, &points->offset, &spare);
+        is_done = spare_take(&spare, sizeof *points->name_id);
+    }
+    if (is_done) {
+        gather_u32(order, &points->track_idx, &spare);
+        gather_u32(order, &points->name_id, &spare);
+        is_done = spare_take(&spare, sizeof *points->scope);
+    }
+    if (is_done) {
+        gather_u8(order, &points->cat_id, &spare);
+        gather_u8(order, &points->scope, &spare);
+    }
+    spare_release(&spare);
+    return is_done;
+}
+
 bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *points)
 {
     const struct marey_alloc *alloc = &trace->alloc;
     const size_t n = points->n;
     const size_t n_tracks = trace->tracks.n;
     const struct point_order order = {trace, points};
-    struct spares spares = {0};
     if (n == 0)
         return true;
     uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
     uint32_t *first = marey__alloc(alloc, n_tracks + 1, sizeof *first);
-    bool is_done = perm != NULL && first != NULL && make_spares(alloc, points->capacity, &spares);
+    bool is_done = perm != NULL && first != NULL;
     if (is_done) {
         (void)group_rows(points->track_idx, NULL, n, perm, first, n_tracks);
         is_done = sort_groups(
             trace, &(struct sorting){alloc, perm, first, points->ts_ns, compare_points, &order});
     }
-    if (is_done) {
-        const struct order by_time = {perm, n, threads_for(trace, n)};
-        gather_i64(&by_time, &points->ts_ns, &spares.wide);
-        gather_u64(&by_time, &points->offset, &spares.wide);
-        gather_u32(&by_time, &points->track_idx, &spares.narrow);
-        gather_u32(&by_time, &points->name_id, &spares.narrow);
-        gather_u8(&by_time, &points->cat_id, &spares.byte);
-        gather_u8(&by_time, &points->scope, &spares.byte);
-    }
-    release_spares(alloc, &spares);
+    is_done =
+        is_done && gather_points(alloc, points, &(struct order){perm, n, threads_for(trace, n)});
     marey__dealloc(alloc, first, n_tracks + 1, sizeof *first);
     marey__dealloc(alloc, perm, n, sizeof *perm);
     return is_done;
@@ -335,32 +361,46 @@ static int compare_flows(const void *ctx, uint32_t a, uint32_t b)
     return compare_u64(a, b);
 }
 
+static bool gather_flows(const struct marey_alloc *alloc, struct marey_flow_columns *flows,
+                         const struct order *order)
+{
+    struct spare spare = {.alloc = alloc, .capacity = flows->capacity};
+    bool is_done = spare_take(&spare, sizeof *flows->ts_ns);
+    if (is_done) {
+        gather_i64(order, &flows->ts_ns, &spare);
+        gather_u64(order, &flows->id, &spare);
+        is_done = spare_take(&spare, sizeof *flows->track_idx);
+    }
+    if (is_done) {
+        gather_u32(order, &flows->track_idx, &spare);
+        is_done = spare_take(&spare, sizeof *flows->phase);
+    }
+    if (is_done) {
+        gather_u8(order, &flows->label_idx, &spare);
+        gather_u8(order, &flows->phase, &spare);
+    }
+    spare_release(&spare);
+    return is_done;
+}
+
 bool marey__sort_flows(struct marey_trace *trace)
 {
     struct marey_flow_columns *flows = &trace->flows;
     const struct marey_alloc *alloc = &trace->alloc;
     const size_t n = flows->n;
     const size_t n_tracks = trace->tracks.n;
-    struct spares spares = {0};
     if (n == 0)
         return true;
     uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
     uint32_t *first = marey__alloc(alloc, n_tracks + 1, sizeof *first);
-    bool is_done = perm != NULL && first != NULL && make_spares(alloc, flows->capacity, &spares);
+    bool is_done = perm != NULL && first != NULL;
     if (is_done) {
         (void)group_rows(flows->track_idx, NULL, n, perm, first, n_tracks);
         is_done = sort_groups(
             trace, &(struct sorting){alloc, perm, first, flows->ts_ns, compare_flows, flows});
     }
-    if (is_done) {
-        const struct order by_time = {perm, n, threads_for(trace, n)};
-        gather_i64(&by_time, &flows->ts_ns, &spares.wide);
-        gather_u64(&by_time, &flows->id, &spares.wide);
-        gather_u32(&by_time, &flows->track_idx, &spares.narrow);
-        gather_u8(&by_time, &flows->label_idx, &spares.byte);
-        gather_u8(&by_time, &flows->phase, &spares.byte);
-    }
-    release_spares(alloc, &spares);
+    is_done =
+        is_done && gather_flows(alloc, flows, &(struct order){perm, n, threads_for(trace, n)});
     marey__dealloc(alloc, first, n_tracks + 1, sizeof *first);
     marey__dealloc(alloc, perm, n, sizeof *perm);
     return is_done;
