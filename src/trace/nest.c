@@ -52,14 +52,13 @@ static void advance(struct sweep *sweep, int64_t to_ns)
 
 static bool push(struct sweep *sweep, uint32_t idx, int64_t end_ns)
 {
-    if (sweep->depth == sweep->capacity) {
+    if (sweep->stack == NULL || sweep->depth == sweep->capacity) {
         void *stack = sweep->stack;
         if (!marey__grow(&sweep->alloc, &stack, &sweep->capacity, sweep->depth + 1,
                          sizeof *sweep->stack))
             return false;
         sweep->stack = stack;
     }
-    MAREY_ASSERT(sweep->stack != NULL);
     sweep->stack[sweep->depth++] = (struct open_slice){end_ns, idx};
     return true;
 }
