@@ -62,3 +62,17 @@ bool marey__order_u64(const struct marey_alloc *alloc, const uint64_t *key, uint
     marey__dealloc(alloc, spare, n, sizeof *spare);
     return has_room;
 }
+
+size_t marey__first_at_least(const uint32_t *ascending, size_t n, uint32_t value)
+{
+    size_t low = 0;
+    size_t high = n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ascending[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

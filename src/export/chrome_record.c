@@ -11,6 +11,7 @@
 #include "export/chrome.h"
 
 #include "base/error.h"
+#include "base/order.h"
 #include "export/chrome_digits.h"
 
 #define RECORD_BYTES ((size_t)1024) /* all of a record but its name, track and args */
@@ -428,16 +429,7 @@ static enum marey_status add_flows(struct marey_chrome *chrome, size_t from, siz
 /* The first flow on a track at or behind this one: flows stand in the order of tracks. */
 static size_t first_flow(const struct marey_chrome *chrome, size_t track_idx)
 {
-    size_t low = 0;
-    size_t high = chrome->flows.n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (chrome->flows.track_idx[middle] < track_idx)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return marey__first_at_least(chrome->flows.track_idx, chrome->flows.n, (uint32_t)track_idx);
 }
 
 enum marey_status marey__chrome_flows(struct marey_chrome *chrome, uint32_t source_idx)

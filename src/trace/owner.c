@@ -11,6 +11,7 @@
  */
 #include "base/error.h"
 #include "base/hashmap.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "base/str.h"
 #include "trace/examine.h"
@@ -72,21 +73,6 @@ static bool is_launch(struct owner_work *work, uint32_t slice_idx)
 {
     return is_call(marey_trace_slice_kind(work->trace, slice_idx)) &&
            is_launch_name(work, work->trace->slices.name_id[slice_idx]);
-}
-
-/* The position of the first link at or after a slice. */
-static size_t first_link(const struct marey_trace *trace, uint32_t slice_idx)
-{
-    size_t low = 0;
-    size_t high = trace->links.n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (trace->links.slice_idx[middle] < slice_idx)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 static bool append(const struct marey_alloc *alloc, struct indices *indices, uint32_t value)
@@ -380,7 +366,7 @@ static void assign_track(struct owner_work *work, const struct marey_track *trac
     struct marey_trace *trace = work->trace;
     const struct marey_slice_columns *slices = &trace->slices;
     const uint32_t to = track->first_slice + track->n_slices;
-    size_t link = first_link(trace, track->first_slice);
+    size_t link = marey__first_at_least(trace->links.slice_idx, trace->links.n, track->first_slice);
     for (uint32_t idx = track->first_slice; idx < to; idx++) {
         const bool has_link = link < trace->links.n && trace->links.slice_idx[link] == idx;
         const enum marey_kind kind = trace->category[slices->cat_id[idx]].kind;

@@ -209,6 +209,24 @@ static void sorts_are_stable(void **state)
     }
 }
 
+static void first_at_least_agrees_with_a_walk(void **state)
+{
+    (void)state;
+    uint32_t ascending[40];
+    uint64_t seed = make_seed("first_at_least");
+    for (uint32_t round = 0; round < 200; round++) {
+        const size_t n = round % 40;
+        for (size_t i = 0; i < n; i++)
+            ascending[i] = (i == 0 ? 1 : ascending[i - 1]) + (uint32_t)make_random_below(&seed, 3);
+        for (uint32_t value = 0; value < 85; value++) {
+            size_t first = 0;
+            while (first < n && ascending[first] < value)
+                first++;
+            EXPECT_U64(marey__first_at_least(ascending, n, value), first);
+        }
+    }
+}
+
 static enum marey_status sort_some(void *ctx, const struct marey_alloc *alloc)
 {
     (void)ctx;
@@ -348,6 +366,7 @@ int main(void)
         cmocka_unit_test(hashmap_finds_what_was_put),
         cmocka_unit_test(hashmap_survives_want_of_memory),
         cmocka_unit_test(sorts_are_stable),
+        cmocka_unit_test(first_at_least_agrees_with_a_walk),
         cmocka_unit_test(sorts_survive_want_of_memory),
         cmocka_unit_test(arena_gives_aligned_memory_that_stays),
         cmocka_unit_test(sizes_overflow_to_false),

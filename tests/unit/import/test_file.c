@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "read_text.h"
 #include "support/alloc_fail.h"
+#include "support/make_gzip.h"
 
 /* A folder that lives as long as a test. */
 struct folder {
@@ -54,20 +54,6 @@ static const char *put_file(struct folder *folder, const char *name, const void 
 static const char *put_text(struct folder *folder, const char *name, const char *text)
 {
     return put_file(folder, name, text, strlen(text));
-}
-
-/* One gzip member. Returns its length. */
-static size_t gzip(const char *text, size_t len, unsigned char *out, size_t room)
-{
-    z_stream stream = {0};
-    EXPECT_I64(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    stream.next_in = (unsigned char *)(uintptr_t)text;
-    stream.avail_in = (unsigned)len;
-    stream.next_out = out;
-    stream.avail_out = (unsigned)room;
-    EXPECT_I64(deflate(&stream, Z_FINISH), Z_STREAM_END);
-    deflateEnd(&stream);
-    return room - stream.avail_out;
 }
 
 static struct marey_trace *read_file(const char *path)
@@ -116,7 +102,7 @@ static void args_come_from_every_kind_of_place(void **state)
 {
     struct folder *folder = *state;
     unsigned char packed[1024];
-    const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
+    const size_t len = make_gzip(two_records, strlen(two_records), packed, sizeof packed);
     struct marey_trace *trace = read_file(put_text(folder, "plain", two_records));
     expect_args(trace);
     expect_args(trace);
@@ -199,8 +185,9 @@ static void gzip_members_are_read_one_after_another(void **state)
 {
     struct folder *folder = *state;
     unsigned char packed[2048];
-    size_t len = gzip(two_records, 100, packed, sizeof packed);
-    len += gzip(two_records + 100, strlen(two_records) - 100, packed + len, sizeof packed - len);
+    size_t len = make_gzip(two_records, 100, packed, sizeof packed);
+    len +=
+        make_gzip(two_records + 100, strlen(two_records) - 100, packed + len, sizeof packed - len);
     memset(packed + len, 0, 512); /* block devices pad with zeros */
     struct marey_trace *trace = read_file(put_file(folder, "two.dat", packed, len));
     size_t n = 0;
@@ -217,7 +204,7 @@ static void cut_gzip_is_read_as_far_as_it_goes(void **state)
 {
     struct folder *folder = *state;
     unsigned char packed[2048];
-    const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
+    const size_t len = make_gzip(two_records, strlen(two_records), packed, sizeof packed);
     struct marey_trace *trace = read_file(put_file(folder, "cut", packed, len - 4));
     EXPECT_U64(marey_trace_slices(trace).n, 3);
     EXPECT_U64(count_of(trace, "truncated"), 1);
@@ -232,7 +219,7 @@ static void damaged_gzip_is_read_as_far_as_it_goes(void **state)
 {
     struct folder *folder = *state;
     unsigned char packed[2048];
-    const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
+    const size_t len = make_gzip(two_records, strlen(two_records), packed, sizeof packed);
     packed[len] = 'x'; /* no gzip */
     struct marey_trace *trace = read_file(put_file(folder, "tail", packed, len + 1));
     EXPECT_U64(marey_trace_slices(trace).n, 3);
@@ -254,7 +241,7 @@ static void text_before_damage_is_used(void **state)
     struct folder *folder = *state;
     static const unsigned char bad[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff};
     unsigned char packed[2048];
-    const size_t len = gzip(two_records, 100, packed, sizeof packed);
+    const size_t len = make_gzip(two_records, 100, packed, sizeof packed);
     memcpy(packed + len, bad, sizeof bad);
     struct marey_trace *trace = read_file(put_file(folder, "half", packed, len + sizeof bad));
     EXPECT_TRUE(marey_trace_slices(trace).n > 0);
@@ -268,7 +255,7 @@ static void gzip_without_any_text_is_an_error(void **state)
     struct folder *folder = *state;
     unsigned char packed[2048];
     struct marey_error err = {0};
-    (void)gzip(two_records, strlen(two_records), packed, sizeof packed);
+    (void)make_gzip(two_records, strlen(two_records), packed, sizeof packed);
     EXPECT_STATUS(status_of(put_file(folder, "cut", packed, 10), &err), MAREY_FORMAT);
     EXPECT_HOLDS(err.message, "its gzip data ends early");
     EXPECT_I64(err.offset_bytes, MAREY_UNKNOWN);
@@ -283,8 +270,8 @@ static void gzip_in_gzip_is_named(void **state)
     unsigned char packed[2048];
     unsigned char twice[2048];
     struct marey_error err = {0};
-    const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
-    const size_t twice_len = gzip((const char *)packed, len, twice, sizeof twice);
+    const size_t len = make_gzip(two_records, strlen(two_records), packed, sizeof packed);
+    const size_t twice_len = make_gzip((const char *)packed, len, twice, sizeof twice);
     EXPECT_STATUS(status_of(put_file(folder, "twice", twice, twice_len), &err), MAREY_FORMAT);
     EXPECT_HOLDS(err.message, "compressed by gzip twice, decompress it once");
 }
@@ -440,7 +427,7 @@ static void no_memory_leaves_nothing_behind(void **state)
 {
     struct folder *folder = *state;
     unsigned char packed[2048];
-    const size_t len = gzip(two_records, strlen(two_records), packed, sizeof packed);
+    const size_t len = make_gzip(two_records, strlen(two_records), packed, sizeof packed);
     static const char text[] = LIST(X("caf\xc3\xa9\\n", "1", "1") "," X("b", "1", "1"));
     const char *plain[] = {put_text(folder, "plain", text), put_text(folder, "plain2", text)};
     const char *gz[] = {put_file(folder, "gz", packed, len), put_file(folder, "gz2", packed, len)};

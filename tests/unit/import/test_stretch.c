@@ -3,11 +3,11 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 #include "import/feed.h"
 #include "read_text.h"
 #include "support/alloc_fail.h"
+#include "support/make_gzip.h"
 #include "support/make_random.h"
 
 enum { N_RECORDS = 12000, STRETCH_BYTES = 1 << 16, WINDOW_BYTES = 1 << 12 };
@@ -17,19 +17,6 @@ struct packed {
     unsigned char *bytes;
     size_t len;
 };
-
-static size_t gzip(const char *text, size_t len, unsigned char *out, size_t room)
-{
-    z_stream stream = {0};
-    EXPECT_I64(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    stream.next_in = (unsigned char *)(uintptr_t)text;
-    stream.avail_in = (unsigned)len;
-    stream.next_out = out;
-    stream.avail_out = (unsigned)room;
-    EXPECT_I64(deflate(&stream, Z_FINISH), Z_STREAM_END);
-    deflateEnd(&stream);
-    return room - stream.avail_out;
-}
 
 /* A trace in two members, which part in the middle of a record. */
 static int make_packed(void **state)
@@ -48,9 +35,9 @@ static int make_packed(void **state)
     marey__text_add_c(&packed->text, "]}");
     const size_t half = packed->text.len / 2 + 7;
     packed->bytes = malloc(packed->text.len);
-    packed->len = gzip(packed->text.ptr, half, packed->bytes, packed->text.len);
-    packed->len += gzip(packed->text.ptr + half, packed->text.len - half,
-                        packed->bytes + packed->len, packed->text.len - packed->len);
+    packed->len = make_gzip(packed->text.ptr, half, packed->bytes, packed->text.len);
+    packed->len += make_gzip(packed->text.ptr + half, packed->text.len - half,
+                             packed->bytes + packed->len, packed->text.len - packed->len);
     *state = packed;
     return 0;
 }
