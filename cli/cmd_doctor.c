@@ -33,17 +33,24 @@ enum doctor_format { DOCTOR_TEXT, DOCTOR_JSON };
 
 /* ---- collectors ------------------------------------------------------------------- */
 
-/* Without the current folder in the path, where a folder `marey` may lie. */
-static const char script[] = "import sys\n"
-                             "sys.path[:] = [p for p in sys.path if p]\n"
-                             "try:\n"
-                             "    from marey import _doctor\n"
-                             "except ImportError as error:\n"
-                             "    print(f\"marey: cannot examine '{sys.executable}': {error}, "
-                             "install the package with '{sys.executable} -m pip install marey'\","
-                             " file=sys.stderr)\n"
-                             "    sys.exit(3)\n"
-                             "sys.exit(_doctor.main(sys.argv[1:]))\n";
+#define BUILT_PACKAGE "MAREY_BUILT_PACKAGE"
+
+/* Without the current folder in the path, where a folder `marey` may lie. A command that was not
+ * installed has its package in its build folder; an installed one comes first. */
+static const char script[] =
+    "import os, sys\n"
+    "sys.path[:] = [p for p in sys.path if p]\n"
+    "built = os.environ.pop('" BUILT_PACKAGE "', None)\n"
+    "if built:\n"
+    "    sys.path.append(built)\n"
+    "try:\n"
+    "    from marey import _doctor\n"
+    "except ImportError as error:\n"
+    "    print(f\"marey: cannot examine '{sys.executable}': {error}, install the package with "
+    "'{sys.executable} -m pip install marey' or name another Python by --python\","
+    " file=sys.stderr)\n"
+    "    sys.exit(3)\n"
+    "sys.exit(_doctor.main(sys.argv[1:]))\n";
 
 static bool find_python(const struct doctor_settings *doctor, char *path)
 {
@@ -55,6 +62,7 @@ static bool find_python(const struct doctor_settings *doctor, char *path)
 static enum cli_exit list_collectors(const struct doctor_settings *doctor)
 {
     char python[PROGRAM_PATH_BYTES];
+    char package[PROGRAM_PATH_BYTES];
     const char *format = doctor->format == DOCTOR_JSON ? "--format=json" : "--format=text";
 
     if (!find_python(doctor, python)) {
@@ -64,6 +72,8 @@ static enum cli_exit list_collectors(const struct doctor_settings *doctor)
                       doctor->python);
         return CLI_FAILED;
     }
+    if (program_find_built_package(package))
+        (void)setenv(BUILT_PACKAGE, package, 1);
     signals_restore();
     execl(python, python, "-c", script, format, doctor->build ? "--build" : NULL, (char *)NULL);
     message_print("cannot run '%s': %s", python, reason_text(errno));

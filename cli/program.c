@@ -75,7 +75,8 @@ bool program_in_path(const char *name, char *path)
     return false;
 }
 
-static bool find_beside(const char *name, char *path)
+/* The path of a file by its place from the folder of this command. */
+static bool join_own_folder(const char *name, char *path)
 {
     char self[PROGRAM_PATH_BYTES];
     const ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -84,7 +85,18 @@ static bool find_beside(const char *name, char *path)
         return false;
     self[len] = '\0';
     const char *slash = strrchr(self, '/');
-    return slash && join_path(path, self, (size_t)(slash - self), name) && is_executable(path);
+    return slash && join_path(path, self, (size_t)(slash - self), name);
+}
+
+static bool find_beside(const char *name, char *path)
+{
+    return join_own_folder(name, path) && is_executable(path);
+}
+
+bool program_find_built_package(char *path)
+{
+    return join_own_folder("../python/marey/__init__.py", path) && access(path, F_OK) == 0 &&
+           join_own_folder("../python", path);
 }
 
 bool program_find_python(char *path)

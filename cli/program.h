@@ -26,6 +26,9 @@ bool program_in_path(const char *name, char *path);
  * else one beside this command, where an installed package puts both, else that of the path. */
 bool program_find_python(char *path);
 
+/* The folder of the package that was built with this command, if it runs from its build folder. */
+bool program_find_built_package(char *path);
+
 /* A file such as train.py that Python is to run: it is there, and is not named, by a path, as
  * one that is executed by its first line. Or a folder with a __main__.py in it. */
 bool program_needs_python(const char *word);

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +61,28 @@ def test_a_build_that_fails_is_told(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == "marey: there is no compiler, install g++\n"
+
+
+def test_a_command_that_was_not_installed_finds_its_package(command: Path) -> None:
+    if not (command.parent.parent / "python/marey/__init__.py").is_file():
+        pytest.skip("the command is installed")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [command, "doctor", "--format", "json", "--python", sys.executable],
+        capture_output=True, check=False, encoding="utf-8", env=environment, timeout=120,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    assert {row["name"] for row in json.loads(done.stdout)["collectors"]} == {"torch", "cupti"}
+
+
+def test_a_python_without_the_package_gets_a_remedy(command: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "marey"
+    shutil.copy(command, alone)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [alone, "doctor", "--python", "/usr/bin/python3"],
+        capture_output=True, check=False, encoding="utf-8", env=environment, timeout=60,
+    )  # fmt: skip
+    if done.returncode != 3:
+        pytest.skip("the system's Python has the package")
+    assert "name another Python by --python" in done.stderr
