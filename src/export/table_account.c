@@ -82,18 +82,23 @@ size_t marey__table_n_files(const struct marey_table *table)
 }
 
 /* A source without a path was recorded, not read. */
+static bool is_recorded(const struct marey_table *table)
+{
+    size_t n = 0;
+    const struct marey_source *source = marey_trace_sources(table->trace, &n);
+    return n > 0 && marey_trace_string(table->trace, source->path_id).len == 0;
+}
+
 static void add_sources(const struct marey_table *table, struct marey_textbuf *out)
 {
     size_t n = 0;
     const struct marey_source *source = marey_trace_sources(table->trace, &n);
-    const bool is_recorded = n > 0 && marey_trace_string(table->trace, source->path_id).len == 0;
-
     const size_t n_files = marey__table_n_files(table);
-    if (is_recorded)
+    if (is_recorded(table))
         add_count(out, n, " recording", " recordings");
     else
         add_count(out, n_files, " file", " files");
-    if (!is_recorded && n_files < n) {
+    if (!is_recorded(table) && n_files < n) {
         marey__text_add_c(out, " with ");
         add_count(out, n, " rank", " ranks");
     }
@@ -119,6 +124,18 @@ static int64_t whole_ns(const struct marey_trace *trace)
     return json.failed ? MAREY_UNKNOWN : value;
 }
 
+/* Files of several runs: the window is no span of work. */
+static void add_apart(const struct marey_table *table, struct marey_textbuf *out)
+{
+    for (size_t i = 0; i < table->ledger.n_rows; i++) {
+        if (strcmp(table->ledger.rows[i].reason, "apart_in_time") != 0)
+            continue;
+        marey__text_add_c(out, " (");
+        marey__add_grouped(out, table->ledger.rows[i].count);
+        marey__text_add_c(out, " of them apart in time: of one run?)");
+    }
+}
+
 void marey__table_add_title(const struct marey_table *table, struct marey_textbuf *out)
 {
     const struct marey_window window = table->window;
@@ -137,6 +154,8 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
         add_count(out, window.n_gaps, " gap", " gaps");
         marey__text_add_byte(out, ')');
     }
+    if (!is_recorded(table))
+        add_apart(table, out);
     if (whole != MAREY_UNKNOWN) {
         marey__text_add_c(out, " (recorded whole for the session's first ");
         marey__add_time(out, whole, table->options.time_unit, false);

@@ -26,13 +26,23 @@ struct marey_border {
     int64_t ns;
 };
 
+/* From the first start to the last end in a source, and where the first stands. */
+struct marey_source_span {
+    int64_t start_ns;
+    int64_t end_ns;
+    uint64_t offset; /* MAREY_NO_OFFSET: it has no slices */
+};
+
+#define MAREY_NO_OFFSET UINT64_MAX
+
 struct marey_examination {
     MAREY_ARRAY(struct marey_sync_call) syncs; /* by source, process, start */
     size_t hint;                               /* where the last search among them ended */
     uint32_t launch_track;                     /* of the last launch */
     MAREY_ARRAY(struct marey_border) borders;  /* by source, time */
     MAREY_ARRAY(struct marey_clock_bound) bounds;
-    bool *has_many_devices; /* [n sources] */
+    MAREY_ARRAY(struct marey_source_span) spans; /* by start; of one source: none */
+    bool *has_many_devices;                      /* [n sources] */
     uint64_t n_missing_ranks;
     uint64_t n_loose_starts; /* of arrows */
     uint64_t n_loose_ends;
@@ -52,6 +62,10 @@ void marey__note_causality(struct marey_trace *trace, struct marey_examination *
 bool marey__collect_borders(const struct marey_trace *trace, struct marey_examination *examination);
 void marey__note_cut_operations(struct marey_trace *trace,
                                 const struct marey_examination *examination);
+
+/* apart.c */
+bool marey__collect_spans(const struct marey_trace *trace, struct marey_examination *examination);
+void marey__note_apart(struct marey_trace *trace, const struct marey_examination *examination);
 
 /* ranks.c */
 bool marey__count_missing_ranks(const struct marey_trace *trace, uint64_t *n);

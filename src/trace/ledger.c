@@ -384,6 +384,14 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "ranks of the job besides the one whose file this is",
             .effect = "all figures are of one rank",
         },
+    [MAREY_REASON_APART_IN_TIME] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "apart_in_time",
+            .meaning = "files, or parts of one, that share no moment with another",
+            .effect = "the window holds the time between them, in which nothing was recorded",
+            .remedy = "give the files of one run, or one run at a time",
+        },
     [MAREY_REASON_RENAMED_THREAD] =
         {
             .map = MAREY_LEDGER_INFO,

@@ -58,7 +58,8 @@ enum marey_reason {
     MAREY_REASON_CLOCK_UNSURE,  /* counted once a session */
     /* info */
     MAREY_REASON_RANK_ASSUMED,
-    MAREY_REASON_OTHER_RANKS, /* counted by rank */
+    MAREY_REASON_OTHER_RANKS,   /* counted by rank */
+    MAREY_REASON_APART_IN_TIME, /* counted by source */
     MAREY_REASON_RENAMED_THREAD,
     MAREY_REASON_CORRELATION_REUSED,
     MAREY_REASON_STREAM_OVERLAP,

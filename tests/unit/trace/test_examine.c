@@ -230,6 +230,35 @@ static void one_file_alone_misses_nobody(void **state)
     marey_trace_free(trace);
 }
 
+/* Three sources with a slice of 10 ns each. */
+static uint64_t count_apart(int64_t first_start, int64_t second_start, int64_t third_start)
+{
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "a", first_start, first_start + 10);
+    make_source(&make, 1);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "b", second_start, second_start + 10);
+    make_source(&make, 2);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "c", third_start, third_start + 10);
+    struct marey_trace *trace = make_trace_end(&make);
+    const uint64_t n = count(trace, "apart_in_time");
+    marey_trace_free(trace);
+    return n;
+}
+
+static void sources_that_lie_apart_in_time_are_counted(void **state)
+{
+    (void)state;
+    EXPECT_U64(count_apart(100, 0, 200), 3);
+    EXPECT_U64(count_apart(100, 0, 5), 1);
+    EXPECT_U64(count_apart(0, 5, 100), 1);
+    EXPECT_U64(count_apart(0, 10, 20), 0); /* they touch */
+    EXPECT_U64(count_apart(50, 45, 55), 0);
+}
+
 static void overlaps_of_a_stream_are_counted(void **state)
 {
     (void)state;
@@ -360,6 +389,7 @@ int main(void)
         cmocka_unit_test(operations_that_cross_the_window_are_counted),
         cmocka_unit_test(ranks_that_are_missing_are_counted),
         cmocka_unit_test(one_file_alone_misses_nobody),
+        cmocka_unit_test(sources_that_lie_apart_in_time_are_counted),
         cmocka_unit_test(overlaps_of_a_stream_are_counted),
         cmocka_unit_test(the_share_of_owned_operations_makes_the_grade),
         cmocka_unit_test(the_worst_reason_makes_the_grade),
