@@ -9,10 +9,12 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from marey import _core
+from marey._columns import average_columns, data_frame
 from marey._events import DEVICE_KINDS, Event, missing, parse_json, us_of
 from marey._torch_names import TorchRowNames
 
 if TYPE_CHECKING:
+    import pandas
     from typing_extensions import Self
 
     from marey._trace import Trace
@@ -256,6 +258,17 @@ class Averages(Sequence[Row]):
     def self_cpu_time_total(self) -> float:
         """The sum over the rows, in microseconds, as torch has it below its table."""
         return sum(row.self_ns or 0 for row in self._rows if not row.is_device) / 1000
+
+    def to_arrow(self) -> _core.Columns:
+        """The rows for whoever speaks Arrow, see docs/columns.md."""
+        return average_columns(self._rows)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a DataFrame. Needs pandas."""
+        return data_frame(self.to_arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def total_average(self) -> Row:
         """All rows added up, under the key "Total". Device time is counted once: that of the

@@ -308,6 +308,7 @@ static PyMethodDef module_methods[] = {
     {"version", module_version, METH_NOARGS, "Version of the loaded libmarey."},
     {"table_columns", module_table_columns, METH_NOARGS, "Names that columns= takes."},
     {"ledger_reasons", module_ledger_reasons, METH_NOARGS, "What a ledger may tell of."},
+    {"columns_of", core_columns_of, METH_O, "Columns of values for Arrow."},
     {"arm_guard", core_arm_guard, METH_NOARGS, "The default of a signal was set again."},
     {NULL, NULL, 0, NULL},
 };
@@ -328,6 +329,7 @@ static const struct {
     {offsetof(struct core_state, op_range_type), &core_op_range_spec},
     {offsetof(struct core_state, ranged_type), &core_ranged_spec},
     {offsetof(struct core_state, slice_type), &core_slice_spec},
+    {offsetof(struct core_state, columns_type), &core_columns_spec},
 };
 
 #define N_TYPES (sizeof types / sizeof types[0])
@@ -384,8 +386,8 @@ static int module_exec(PyObject *module)
         return -1;
     if (!add_types(module, state))
         return -1;
-    if (!add_kinds(module, state) || !add_fields(module) || !core_record_constants(module) ||
-        PyModule_AddFunctions(module, core_record_functions) < 0)
+    if (!add_kinds(module, state) || !add_fields(module) || !core_event_column_names(module) ||
+        !core_record_constants(module) || PyModule_AddFunctions(module, core_record_functions) < 0)
         return -1;
     if (PyModule_AddStringConstant(module, "VERSION", MAREY_VERSION_STRING) < 0)
         return -1;

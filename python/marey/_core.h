@@ -40,11 +40,15 @@ struct core_state {
     PyTypeObject *op_range_type;
     PyTypeObject *ranged_type;
     PyTypeObject *slice_type;
+    PyTypeObject *columns_type;
     PyObject *kinds; /* KINDS, the names of enum marey_kind */
 };
 
+struct core_hold;
+
 struct core_trace {
-    PyObject_HEAD struct marey_trace *trace;
+    PyObject_HEAD struct core_hold *hold; /* counts who needs the trace, see core_arrow.h */
+    struct marey_trace *trace;            /* of the hold */
     struct marey_slices slices;
     const int64_t *self_ns; /* NULL until asked for */
     PyObject **names;       /* [n_names] by string id, NULL until asked for; NULL: none yet */
@@ -141,6 +145,7 @@ extern PyType_Spec core_range_method_spec;
 extern PyType_Spec core_op_range_spec;
 extern PyType_Spec core_ranged_spec;
 extern PyType_Spec core_slice_spec;
+extern PyType_Spec core_columns_spec;
 
 /* What no slot can set. */
 bool core_range_types_init(const struct core_state *state);
@@ -168,11 +173,17 @@ PyObject *core_trace_arg_texts(PyObject *self, PyObject *arg);
 PyObject *core_trace_walk_args(PyObject *self, PyObject *args);
 PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_trace_torch_view(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *core_trace_batch(PyObject *self, PyObject *args);
+PyObject *core_trace_words(PyObject *self, PyObject *args);
+PyObject *core_trace_select(PyObject *self, PyObject *args);
 
 bool core_describe_trace(PyObject *dict);
 bool core_describe_averages(PyObject *dict);
 bool core_describe_torch(PyObject *dict);
 bool core_describe_record(PyObject *dict);
+
+PyObject *core_columns_of(PyObject *module, PyObject *rows);
+bool core_event_column_names(PyObject *module);
 
 /* Functions of the module that record. */
 extern PyMethodDef core_record_functions[];

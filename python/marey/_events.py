@@ -10,13 +10,16 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from marey import _core
+from marey._columns import choose, data_frame, event_columns
 from marey._json import parse_json
 from marey._torch_names import TorchEventNames
 from marey._torch_records import Interval
 
 if TYPE_CHECKING:
+    import pandas
     from typing_extensions import TypeGuard
 
+    from marey._columns import Wanted
     from marey._trace import Trace
 
 UNKNOWN = -(2**63)
@@ -413,6 +416,40 @@ class Events(Sequence[Event]):
         """The args of all of them, in one pass over the file."""
         offsets = self._trace._slices["offset"]
         return args_at(self._trace, [offsets[index] for index in self._indices])
+
+    def where(
+        self,
+        *,
+        name: Wanted | None = None,
+        kind: Wanted | None = None,
+        category: Wanted | None = None,
+        track: Wanted | None = None,
+        process: Wanted | None = None,
+        thread: Wanted | None = None,
+    ) -> Events:
+        """Those of which all that is asked for is true, in the same order; of several texts one
+        must be met: ``where(kind=("kernel", "memcpy"))``. track: its label."""
+        wanted = {
+            "name": name, "kind": kind, "category": category,
+            "track": track, "process": process, "thread": thread,
+        }
+        return Events(self._trace, choose(self._trace, self._indices, wanted))
+
+    def to_arrow(self, columns: Iterable[str] | None = None) -> _core.Columns:
+        """Columns for whoever speaks Arrow: pyarrow, polars, DuckDB; docs/columns.md says what
+        they hold. They share the memory of the trace and keep it; of events that do not follow
+        one another they are copies. columns: names of those that are wanted, None is all."""
+        return event_columns(self._trace, self._indices, columns)
+
+    def to_pandas(self, columns: Iterable[str] | None = None) -> pandas.DataFrame:
+        """The same as a DataFrame, a copy. Needs pandas."""
+        return data_frame(self.to_arrow(columns))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.to_arrow().__arrow_c_schema__()
 
     def __repr__(self) -> str:
         return f"<marey.Events, {len(self)} of them>"

@@ -33,6 +33,7 @@ from marey._json import parse_json
 from marey._torch import TorchView
 
 if TYPE_CHECKING:
+    import pandas
     from typing_extensions import Buffer
 
 __all__ = ["NONE", "UNKNOWN", "Ledger", "LedgerRow", "Source", "Trace", "load"]
@@ -360,6 +361,17 @@ class Trace:
         """Made when asked for: a track that the trace kept would keep the trace."""
         record = self._track_records[index]
         return Track(self, index, record, self.sources[record.source_idx].rank)
+
+    def to_arrow(self, columns: Iterable[str] | None = None) -> _core.Columns:
+        """All events as columns, see `Events.to_arrow`."""
+        return self.events().to_arrow(columns)
+
+    def to_pandas(self, columns: Iterable[str] | None = None) -> pandas.DataFrame:
+        """All events as a DataFrame, see `Events.to_pandas`."""
+        return self.events().to_pandas(columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     # -- about the trace
 

@@ -4,6 +4,8 @@
  */
 #include "_core.h"
 
+#include "core_arrow.h"
+
 static struct marey_str trace_string(const void *trace, uint32_t string_id)
 {
     return marey_trace_string(trace, string_id);
@@ -11,11 +13,15 @@ static struct marey_str trace_string(const void *trace, uint32_t string_id)
 
 PyObject *core_trace_wrap(const struct core_state *state, struct marey_trace *trace)
 {
+    struct core_hold *hold = core_hold_new(trace);
+    if (hold == NULL)
+        return PyErr_NoMemory();
     struct core_trace *self = PyObject_New(struct core_trace, state->trace_type);
     if (self == NULL) {
-        marey_trace_free(trace);
+        core_hold_give_back(hold);
         return NULL;
     }
+    self->hold = hold;
     self->trace = trace;
     self->slices = marey_trace_slices(trace);
     self->self_ns = NULL;
@@ -31,7 +37,7 @@ static void trace_free(PyObject *self)
     for (size_t i = 0; i < object->n_names; i++)
         Py_XDECREF(object->names[i]);
     PyMem_Free(object->names);
-    marey_trace_free(core_trace_of(self));
+    core_hold_give_back(object->hold);
     core_free_object(self);
 }
 
@@ -621,6 +627,9 @@ static PyMethodDef trace_methods[] = {
     PLAIN("gaps", trace_gaps),
     {"raw_dur_ns", trace_raw_dur_ns, METH_O, NULL},
     PLAIN("footprint", trace_footprint),
+    {"batch", core_trace_batch, METH_VARARGS, NULL},
+    {"words", core_trace_words, METH_VARARGS, NULL},
+    {"select", core_trace_select, METH_VARARGS, NULL},
     {"decode_args", core_trace_decode_args, METH_O, NULL},
     {"arg_ints", core_trace_arg_ints, METH_O, NULL},
     {"arg_texts", core_trace_arg_texts, METH_O, NULL},
