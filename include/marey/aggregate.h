@@ -14,7 +14,7 @@
  * its union, owned device time adds up to the device operations, recursion is
  * counted once in totals, what is not known is MAREY_UNKNOWN.
  *
- * Life: the averages borrow the trace, which must outlive them.
+ * Life: the averages borrow the trace, which must outlive them; joined ones borrow nothing.
  * Threads: one thread at a time per object.
  */
 #ifndef MAREY_AGGREGATE_H
@@ -48,7 +48,7 @@ struct marey_average {
     uint32_t shapes_id; /* string ids; MAREY_NONE unless grouped by it */
     uint32_t stack_id;  /* entries joined by ';', innermost first */
     uint32_t overload_id;
-    uint32_t first_slice; /* the earliest slice of the row */
+    uint32_t first_slice; /* the earliest slice of the row; MAREY_NONE in joined averages */
     uint64_t n_calls;
     uint64_t n_timed; /* calls of known duration: what mean and percentiles are of */
     int64_t self_ns;  /* device operations: their sum */
@@ -62,6 +62,7 @@ struct marey_average {
     int64_t device_self_ns;       /* of the operations this row owns */
     int64_t device_total_ns;      /* with those of the ops and annotations inside it */
     uint64_t n_device_operations; /* owned */
+    int64_t first_start_ns;       /* start of the earliest call */
 };
 
 /* \fails MAREY_NOMEM; with shapes, stacks or overloads what
@@ -72,7 +73,19 @@ marey_averages_new(struct marey_trace *trace, const struct marey_averages_option
                    struct marey_averages **averages, struct marey_error *err);
 MAREY_API void marey_averages_free(struct marey_averages *averages);
 
-/* The trace they are of, and the options they were made with. */
+/* Joins averages of spans that lie one after another, as of the cycles of a schedule: rows of one
+ * key (name, kind and what they are grouped by) are one row. Counts, sums, self, total, shortest
+ * and longest are exact; p50 and p99 are known where one part has all calls of a row. The account
+ * counts what all parts lost, and the spans between them as not recorded. Parts may be joined
+ * themselves, and may be freed with their traces after the call.
+ * \shape parts[n_parts], in order of time, n_parts > 0
+ * \owns gives *averages, freed by marey_averages_free
+ * \fails MAREY_NOMEM; MAREY_INVALID: no part, or parts that are grouped in different ways */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_averages_join(struct marey_averages *const *parts, size_t n_parts,
+                    struct marey_averages **averages, struct marey_error *err);
+
+/* The trace they are of, NULL of joined ones, and the options they were made with. */
 MAREY_API struct marey_trace *marey_averages_trace(const struct marey_averages *averages);
 MAREY_API struct marey_averages_options
 marey_averages_get_options(const struct marey_averages *averages);

@@ -9,29 +9,10 @@
  */
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
-#include "base/sort.h"
 #include "base/str.h"
 #include "trace/builder.h"
 
-struct marey_averages {
-    struct marey_alloc alloc;
-    struct marey_trace *trace;
-    struct marey_averages_options options;
-    struct marey_average *rows;
-    size_t n_rows;
-    struct marey_own_strings strings;
-    struct marey_totals totals;
-};
-
 /* ---- rows -------------------------------------------------------------------- */
-
-static struct marey_str text_of(const struct marey_trace *trace,
-                                const struct marey_own_strings *strings, uint32_t string_id)
-{
-    if (string_id == MAREY_NONE || string_id < strings->n_trace)
-        return marey_trace_string(trace, string_id);
-    return marey__intern_text(&strings->table, (uint32_t)(string_id - strings->n_trace));
-}
 
 /* A sum that reached the end of 64 bits is not known. */
 static int64_t known_sum(int64_t ns)
@@ -39,7 +20,8 @@ static int64_t known_sum(int64_t ns)
     return ns == INT64_MAX ? MAREY_UNKNOWN : ns;
 }
 
-static struct marey_average row_of(const struct marey_group *group,
+static struct marey_average row_of(const struct marey_averages_work *work,
+                                   const struct marey_group *group,
                                    const struct marey_group_key *key)
 {
     const bool is_timed = group->n_timed > 0;
@@ -65,6 +47,7 @@ static struct marey_average row_of(const struct marey_group *group,
         .device_total_ns =
             marey__is_inclusive(key->kind) ? known_sum(key->device_total_ns) : device_self_ns,
         .n_device_operations = key->n_device_operations,
+        .first_start_ns = work->slices.start_ns[group->first_slice],
     };
 }
 
@@ -82,77 +65,6 @@ static bool set_overload(struct marey_averages_work *work, struct marey_average 
     return row->name_id != MAREY_NONE && row->overload_id != MAREY_NONE;
 }
 
-/* ---- order ------------------------------------------------------------------- */
-
-struct order {
-    const struct marey_averages_work *work;
-    const struct marey_average *rows;
-};
-
-/* The larger first, what is not known (the least number there is) last. */
-static int compare_down(int64_t a, int64_t b)
-{
-    return a == b ? 0 : (a > b ? -1 : 1);
-}
-
-static int compare_texts(const struct order *order, uint32_t a, uint32_t b)
-{
-    const struct marey_own_strings *strings = &order->work->strings;
-    return marey__str_compare(text_of(order->work->trace, strings, a),
-                              text_of(order->work->trace, strings, b));
-}
-
-/* Rows that differ in nothing that a reader sees but in their keys. */
-static int compare_keys(const struct order *order, const struct marey_average *x,
-                        const struct marey_average *y)
-{
-    const uint32_t pairs[][2] = {
-        {x->overload_id, y->overload_id}, {x->shapes_id, y->shapes_id}, {x->stack_id, y->stack_id}};
-
-    if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        const int by_text = compare_texts(order, pairs[i][0], pairs[i][1]);
-        if (by_text != 0)
-            return by_text;
-    }
-    return 0;
-}
-
-/* Host rows before device rows; then self device time, and self time among rows without
- * any; then name, start, track. Slices of two rows are never the same, so the order is
- * total; keys go before the slice's place, which two equal records leave to the file. */
-static int compare_rows(const void *ctx, uint32_t a, uint32_t b)
-{
-    const struct order *order = ctx;
-    const struct marey_average *x = &order->rows[a];
-    const struct marey_average *y = &order->rows[b];
-    const struct marey_averages_work *work = order->work;
-    const bool x_is_device = marey_kind_is_device_operation(x->kind);
-    int by = 0;
-
-    if (x_is_device != marey_kind_is_device_operation(y->kind))
-        return x_is_device ? 1 : -1;
-    by = compare_down(x->device_self_ns, y->device_self_ns);
-    if (by == 0 && x->device_self_ns == 0)
-        by = compare_down(x->self_ns, y->self_ns);
-    if (by == 0)
-        by = compare_texts(order, x->name_id, y->name_id);
-    if (by == 0)
-        by = compare_down(work->slices.start_ns[y->first_slice],
-                          work->slices.start_ns[x->first_slice]);
-    if (by == 0) {
-        const uint32_t x_track = marey_trace_slice_track(work->trace, x->first_slice);
-        const uint32_t y_track = marey_trace_slice_track(work->trace, y->first_slice);
-        by = x_track == y_track ? 0 : (x_track < y_track ? -1 : 1);
-    }
-    if (by == 0)
-        by = compare_keys(order, x, y);
-    if (by == 0)
-        by = x->first_slice < y->first_slice ? -1 : 1;
-    return by;
-}
-
 /* Gives the rows of all groups that were met, sorted, to the result. */
 static enum marey_status make_rows(struct marey_averages_work *work,
                                    struct marey_averages *averages)
@@ -161,37 +73,26 @@ static enum marey_status make_rows(struct marey_averages_work *work,
     const struct marey_alloc *alloc = &work->alloc;
     const size_t capacity = work->n_groups;
     struct marey_average *unsorted = marey__alloc(alloc, capacity, sizeof *unsorted);
-    uint32_t *place = marey__alloc(alloc, capacity, sizeof *place);
     size_t n = 0;
 
-    if (unsorted == NULL || place == NULL) {
-        status = marey__fail_nomem(work->err);
-        goto done;
-    }
+    if (unsorted == NULL)
+        return marey__fail_nomem(work->err);
     for (size_t g = MAREY_N_HIDDEN; g < work->n_groups; g++) {
         if (work->groups[g].n_calls == 0) /* refined into others */
             continue;
-        unsorted[n] = row_of(&work->groups[g], &work->keys[g]);
+        unsorted[n] = row_of(work, &work->groups[g], &work->keys[g]);
         if (work->options.by_overload && !set_overload(work, &unsorted[n])) {
             status = marey__fail_nomem(work->err);
             goto done;
         }
-        place[n] = (uint32_t)n;
         n++;
     }
-
-    const struct order order = {work, unsorted};
-    averages->rows = marey__alloc(alloc, n, sizeof *averages->rows);
     averages->n_rows = n;
-    if (averages->rows == NULL || !marey__sort_indices(alloc, place, n, compare_rows, &order)) {
+    averages->rows = marey__sorted_rows(work->trace, &work->strings, alloc, unsorted, n);
+    if (averages->rows == NULL)
         status = marey__fail_nomem(work->err);
-        goto done;
-    }
-    for (size_t i = 0; i < n; i++)
-        averages->rows[i] = unsorted[place[i]];
 
 done:
-    marey__dealloc(alloc, place, capacity, sizeof *place);
     marey__dealloc(alloc, unsorted, capacity, sizeof *unsorted);
     return status;
 }
@@ -317,6 +218,7 @@ void marey_averages_free(struct marey_averages *averages)
         return;
     const struct marey_alloc alloc = averages->alloc;
     marey__intern_release(&averages->strings.table);
+    marey__dealloc(&alloc, averages->joined, 1, sizeof *averages->joined);
     marey__dealloc(&alloc, averages->rows, averages->n_rows, sizeof *averages->rows);
     marey__dealloc(&alloc, averages, 1, sizeof *averages);
 }
@@ -339,7 +241,7 @@ const struct marey_average *marey_averages_rows(const struct marey_averages *ave
 
 struct marey_str marey_averages_string(const struct marey_averages *averages, uint32_t string_id)
 {
-    return text_of(averages->trace, &averages->strings, string_id);
+    return marey__averages_text(averages->trace, &averages->strings, string_id);
 }
 
 struct marey_totals marey_averages_totals(const struct marey_averages *averages)

@@ -11,10 +11,12 @@
 #ifndef MAREY_SRC_AGGREGATE_AVERAGES_PARTS_H
 #define MAREY_SRC_AGGREGATE_AVERAGES_PARTS_H
 
+#include "aggregate/about.h"
 #include "base/alloc.h"
 #include "base/hashmap.h"
 #include "base/intern.h"
 #include "marey/aggregate.h"
+#include "trace/ledger.h"
 
 /* Groups that are no rows. Slices of threads are charged by one rule (law 2), whoever
  * looks at them later, so those that a table does not show need a group as well. */
@@ -61,6 +63,33 @@ struct marey_own_strings {
     struct marey_intern table;
     size_t n_trace;
 };
+
+/* What joined averages are of, in place of a trace. */
+struct marey_joined {
+    struct marey_about about; /* its ledger has the rows below */
+    struct marey_ledger_row ledger_row[MAREY_N_REASONS];
+};
+
+struct marey_averages {
+    struct marey_alloc alloc;
+    struct marey_trace *trace;   /* NULL: joined */
+    struct marey_joined *joined; /* or NULL */
+    struct marey_averages_options options;
+    struct marey_average *rows;
+    size_t n_rows;
+    struct marey_own_strings strings;
+    struct marey_totals totals;
+};
+
+/* The text of an id of averages; trace may be NULL where n_trace is 0. */
+struct marey_str marey__averages_text(const struct marey_trace *trace,
+                                      const struct marey_own_strings *strings, uint32_t string_id);
+
+/* The rows in the default order, [n]. NULL without memory. */
+struct marey_average *marey__sorted_rows(const struct marey_trace *trace,
+                                         const struct marey_own_strings *strings,
+                                         const struct marey_alloc *alloc,
+                                         const struct marey_average *rows, size_t n);
 
 struct marey_averages_work {
     struct marey_alloc alloc;

@@ -34,7 +34,7 @@ static void add_i64(struct marey_textbuf *out, int64_t value)
 
 static void add_ledger(const struct marey_table *table, struct marey_textbuf *out)
 {
-    const struct marey_ledger *ledger = &table->ledger;
+    const struct marey_ledger *ledger = &table->about.ledger;
     bool is_clean = true;
     for (size_t i = 0; i < ledger->n_rows; i++)
         is_clean &= ledger->rows[i].map == MAREY_LEDGER_INFO;
@@ -57,15 +57,14 @@ static void add_ledger(const struct marey_table *table, struct marey_textbuf *ou
 
 static void add_trace(const struct marey_table *table, struct marey_textbuf *out)
 {
-    size_t n_sources = 0;
-    (void)marey_trace_sources(table->trace, &n_sources);
-    const struct marey_window window = table->window;
+    const struct marey_window window = table->about.window;
     marey__text_add_c(out, "{\"files\": ");
-    marey__text_add_u64(out, marey__table_n_files(table));
+    marey__text_add_u64(out, table->about.n_files);
     add_key(out, "ranks", false);
-    marey__text_add_u64(out, n_sources);
+    marey__text_add_u64(out, table->about.n_sources);
     add_key(out, "tracks", false);
-    marey__text_add_u64(out, window.n_tracks);
+    add_i64(out,
+            window.n_tracks > 0 || window.n_slices == 0 ? (int64_t)window.n_tracks : MAREY_UNKNOWN);
     add_key(out, "slices", false);
     marey__text_add_u64(out, window.n_slices);
     add_key(out, "window_ns", false);

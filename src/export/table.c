@@ -16,23 +16,6 @@ static struct marey_table_options read_options(const struct marey_table_options 
     return options;
 }
 
-/* torch's word for the device, after the categories of the back end. */
-static const char *find_device_word(const struct marey_trace *trace)
-{
-    static const struct {
-        const char *prefix;
-        const char *word;
-    } back_ends[] = {{"xpu_", "XPU"}, {"mtia_", "MTIA"}, {"privateuse1_", "PRIVATEUSEONE"}};
-    size_t n = 0;
-    const struct marey_category *category = marey_trace_categories(trace, &n);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < sizeof back_ends / sizeof back_ends[0]; j++)
-            if (marey__str_starts(marey_trace_string(trace, category[i].name_id),
-                                  back_ends[j].prefix))
-                return back_ends[j].word;
-    return "CUDA";
-}
-
 static enum marey_status check(const struct marey_table_options *options, struct marey_error *err)
 {
     if ((unsigned)options->format > MAREY_TABLE_JSON)
@@ -50,12 +33,9 @@ static enum marey_status check(const struct marey_table_options *options, struct
 static enum marey_status prepare(struct marey_table *table, struct marey_error *err)
 {
     MAREY_TRY(check(&table->options, err));
-    table->trace = marey_averages_trace(table->averages);
     table->grouping = marey_averages_get_options(table->averages);
     table->totals = marey_averages_totals(table->averages);
-    MAREY_TRY(marey_trace_ledger(table->trace, &table->ledger, err));
-    table->window = marey__table_window(table->trace);
-    table->device_word = find_device_word(table->trace);
+    MAREY_TRY(marey__averages_about(table->averages, &table->about, err));
 
     size_t n = 0;
     const struct marey_average *rows = marey_averages_rows(table->averages, &n);

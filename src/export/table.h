@@ -11,6 +11,7 @@
 #ifndef MAREY_SRC_EXPORT_TABLE_H
 #define MAREY_SRC_EXPORT_TABLE_H
 
+#include "aggregate/about.h"
 #include "base/text.h"
 #include "marey/export.h"
 
@@ -78,39 +79,13 @@ struct marey_block_rows {
     int64_t hidden_device_ns;
 };
 
-/* The operators and calls of a host track. */
-struct marey_thread_work {
-    int64_t ns;            /* their union */
-    int64_t gap_ns;        /* the longest time between them; 0: there is none */
-    size_t before_gap;     /* the slice that ends there, an index */
-    int64_t covered_to_ns; /* while they are gone through: the latest end so far */
-    size_t next_gap;       /* and the first gap of the recording that does not end before */
-    size_t last;           /* the slice that has it */
-};
-
-struct marey_window {
-    int64_t start_ns;
-    int64_t end_ns; /* both MAREY_UNKNOWN if no slice has a time */
-    int64_t
-        gaps_ns; /* of it nothing was recorded; MAREY_UNKNOWN: of several sources, some have gaps */
-    size_t n_gaps;                    /* that lie in it */
-    struct marey_thread_work busiest; /* of the host track that is longest at work */
-    uint64_t n_operations;
-    uint64_t n_slices; /* but those of the window itself */
-    uint64_t n_tracks; /* that have such slices */
-};
-struct marey_window marey__table_window(const struct marey_trace *trace);
-
 struct marey_table {
     struct marey_alloc alloc;
     struct marey_averages *averages;
-    struct marey_trace *trace;
     struct marey_averages_options grouping;
     struct marey_table_options options; /* with the defaults filled in */
     struct marey_totals totals;
-    struct marey_ledger ledger;
-    struct marey_window window;
-    const char *device_word; /* "CUDA", ... */
+    struct marey_about about;
     bool has_device;
     bool is_default_columns;
     const struct marey_column *column[MAREY_MOST_COLUMNS];
@@ -133,9 +108,6 @@ bool marey__table_is_device_row(const struct marey_average *row);
 /* The whole that a share column of a block is of; MAREY_UNKNOWN if there is none. */
 int64_t marey__table_whole(const struct marey_table *table, const struct marey_column *column,
                            enum marey_block block);
-
-/* Files of the trace: one may hold several sources. */
-size_t marey__table_n_files(const struct marey_table *table);
 
 /* What is not clean, and what the figures are about. */
 void marey__table_add_account(const struct marey_table *table, struct marey_textbuf *out);

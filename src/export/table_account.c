@@ -1,7 +1,6 @@
 /*
  * table_account.c - the lines above a table: what is not clean (law 7), what it is about.
  */
-#include "base/json.h"
 #include "export/display.h"
 #include "export/table.h"
 
@@ -32,7 +31,7 @@ static void add_row(const struct marey_ledger_row *row, struct marey_textbuf *li
 /* Crossing slices are normal where Python frames are recorded: alone, one short line. */
 void marey__table_add_account(const struct marey_table *table, struct marey_textbuf *out)
 {
-    const struct marey_ledger *ledger = &table->ledger;
+    const struct marey_ledger *ledger = &table->about.ledger;
     size_t n_unclean = 0;
     uint64_t n_crossings = 0;
     for (size_t i = 0; i < ledger->n_rows; i++) {
@@ -70,78 +69,38 @@ static void add_count(struct marey_textbuf *out, uint64_t n, const char *one, co
     marey__text_add_c(out, n == 1 ? one : many);
 }
 
-size_t marey__table_n_files(const struct marey_table *table)
+static void add_sources(const struct marey_about *about, struct marey_textbuf *out)
 {
-    size_t n = 0;
-    size_t n_files = 0;
-    const struct marey_source *source = marey_trace_sources(table->trace, &n);
-
-    for (size_t i = 0; i < n; i++)
-        n_files += i == 0 || source[i].path_id != source[i - 1].path_id;
-    return n_files;
-}
-
-/* A source without a path was recorded, not read. */
-static bool is_recorded(const struct marey_table *table)
-{
-    size_t n = 0;
-    const struct marey_source *source = marey_trace_sources(table->trace, &n);
-    return n > 0 && marey_trace_string(table->trace, source->path_id).len == 0;
-}
-
-static void add_sources(const struct marey_table *table, struct marey_textbuf *out)
-{
-    size_t n = 0;
-    const struct marey_source *source = marey_trace_sources(table->trace, &n);
-    const size_t n_files = marey__table_n_files(table);
-    if (is_recorded(table))
-        add_count(out, n, " recording", " recordings");
+    if (about->is_recorded)
+        add_count(out, about->n_sources, " recording", " recordings");
     else
-        add_count(out, n_files, " file", " files");
-    if (!is_recorded(table) && n_files < n) {
+        add_count(out, about->n_files, " file", " files");
+    if (!about->is_recorded && about->n_files < about->n_sources) {
         marey__text_add_c(out, " with ");
-        add_count(out, n, " rank", " ranks");
+        add_count(out, about->n_sources, " rank", " ranks");
     }
-    if (n == 1 && !source->rank_is_assumed)
-        marey__text_add_format(out, " (rank %lld)", (long long)source->rank);
-}
-
-/* How long a recording was whole, where records were lost; MAREY_UNKNOWN: to its end. */
-static int64_t whole_ns(const struct marey_trace *trace)
-{
-    struct marey_json json = marey__json(marey_trace_meta(trace, "marey"));
-    struct marey_str key;
-    int64_t value = MAREY_UNKNOWN;
-
-    if (!marey__json_enter(&json, '{'))
-        return MAREY_UNKNOWN;
-    while (marey__json_key(&json, &key)) {
-        if (!marey__json_spells(key, "whole_ns"))
-            marey__json_skip(&json);
-        else if (!marey__json_i64(&json, &value))
-            return MAREY_UNKNOWN;
-    }
-    return json.failed ? MAREY_UNKNOWN : value;
+    if (about->has_rank)
+        marey__text_add_format(out, " (rank %lld)", (long long)about->rank);
 }
 
 /* Files of several runs: the window is no span of work. */
 static void add_apart(const struct marey_table *table, struct marey_textbuf *out)
 {
-    for (size_t i = 0; i < table->ledger.n_rows; i++) {
-        if (strcmp(table->ledger.rows[i].reason, "apart_in_time") != 0)
+    for (size_t i = 0; i < table->about.ledger.n_rows; i++) {
+        if (strcmp(table->about.ledger.rows[i].reason, "apart_in_time") != 0)
             continue;
         marey__text_add_c(out, " (");
-        marey__add_grouped(out, table->ledger.rows[i].count);
+        marey__add_grouped(out, table->about.ledger.rows[i].count);
         marey__text_add_c(out, " of them apart in time: of one run?)");
     }
 }
 
 void marey__table_add_title(const struct marey_table *table, struct marey_textbuf *out)
 {
-    const struct marey_window window = table->window;
-    const int64_t whole = whole_ns(table->trace);
+    const struct marey_window window = table->about.window;
+    const int64_t whole = table->about.whole_ns;
 
-    add_sources(table, out);
+    add_sources(&table->about, out);
     marey__text_add_c(out, ": window ");
     if (window.start_ns == MAREY_UNKNOWN)
         marey__text_add_c(out, MAREY_DASH);
@@ -154,7 +113,7 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
         add_count(out, window.n_gaps, " gap", " gaps");
         marey__text_add_byte(out, ')');
     }
-    if (!is_recorded(table))
+    if (!table->about.is_recorded)
         add_apart(table, out);
     if (whole != MAREY_UNKNOWN) {
         marey__text_add_c(out, " (recorded whole for the session's first ");
@@ -163,8 +122,10 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
     }
     marey__text_add_c(out, ", ");
     add_count(out, window.n_slices, " slice", " slices");
-    marey__text_add_c(out, " on ");
-    add_count(out, window.n_tracks, " track", " tracks");
+    if (window.n_tracks > 0 || window.n_slices == 0) {
+        marey__text_add_c(out, " on ");
+        add_count(out, window.n_tracks, " track", " tracks");
+    }
     if (table->has_device) {
         marey__text_add_c(out, ", ");
         add_count(out, window.n_operations, " device operation", " device operations");

@@ -176,7 +176,7 @@ static void add_head_part(struct marey_grid *grid, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (text[i] == '$')
-            marey__text_add_c(&grid->heads, grid->table->device_word);
+            marey__text_add_c(&grid->heads, grid->table->about.device_word);
         else
             marey__text_add_byte(&grid->heads, text[i]);
     }

@@ -134,7 +134,6 @@ struct order {
     const struct marey_table *table;
     const struct marey_average *const *row;
     const struct marey_column *column;
-    const int64_t *start_ns;
     bool goes_up;
 };
 
@@ -180,8 +179,8 @@ static int compare_rows(const void *ctx, uint32_t a_idx, uint32_t b_idx)
         result = marey__str_compare(marey_averages_string(order->table->averages, a->name_id),
                                     marey_averages_string(order->table->averages, b->name_id));
     if (result == 0) {
-        const int64_t start_a = order->start_ns[a->first_slice];
-        const int64_t start_b = order->start_ns[b->first_slice];
+        const int64_t start_a = a->first_start_ns;
+        const int64_t start_b = b->first_start_ns;
         result = (start_a > start_b) - (start_a < start_b);
     }
     /* Slices lie in the order of tracks. */
@@ -244,7 +243,7 @@ static enum marey_status sort_blocks(struct marey_table *table, struct marey_err
                                  "--compat torch, in Python view(compat=\"torch\")")
                    : fail_with_nearest(table, "cannot sort", "key", key, true, err);
 
-    struct order order = {.table = table, .start_ns = marey_trace_slices(table->trace).start_ns};
+    struct order order = {.table = table};
     order.goes_up = sign == '+' || (sign == '\0' && column->type == MAREY_CELL_TEXT);
     for (int i = 0; i < MAREY_N_BLOCKS; i++) {
         struct marey_block_rows *block = &table->block[i];

@@ -146,13 +146,11 @@ static void add_host_sums(const struct marey_table *table, struct marey_textbuf 
  * nobody's working time. */
 static void add_busiest_thread(const struct marey_table *table, struct marey_textbuf *out)
 {
-    const struct marey_window *window = &table->window;
+    const struct marey_window *window = &table->about.window;
     const struct marey_thread_work *work = &window->busiest;
     const int64_t whole_ns = window->end_ns - window->start_ns - window->gaps_ns;
-    size_t n_sources = 0;
 
-    (void)marey_trace_sources(table->trace, &n_sources);
-    if (n_sources != 1 || work->ns <= 0 || table->options.layout == MAREY_LAYOUT_TORCH)
+    if (table->about.n_sources != 1 || work->ns <= 0 || table->options.layout == MAREY_LAYOUT_TORCH)
         return;
     add_sum(table, out, "Busiest thread: ", work->ns);
     add_sum(table, out,
@@ -163,12 +161,10 @@ static void add_busiest_thread(const struct marey_table *table, struct marey_tex
     (void)marey__add_percent(out, whole_ns - work->ns, whole_ns, 2);
     marey__text_add_c(out, " %) outside them\n");
     if (work->gap_ns > 0) {
-        const struct marey_slices slices = marey_trace_slices(table->trace);
         add_sum(table, out, "    at longest ", work->gap_ns);
         marey__text_add_c(out, ", after ");
-        marey__display_add_middle(
-            out, marey_trace_string(table->trace, slices.name_id[work->before_gap]),
-            GAP_NAME_WIDTH);
+        marey__display_add_middle(out, marey_averages_string(table->averages, work->before_gap_id),
+                                  GAP_NAME_WIDTH);
         marey__text_add_byte(out, '\n');
     }
 }
