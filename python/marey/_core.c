@@ -309,6 +309,7 @@ static PyMethodDef module_methods[] = {
     {"table_columns", module_table_columns, METH_NOARGS, "Names that columns= takes."},
     {"ledger_reasons", module_ledger_reasons, METH_NOARGS, "What a ledger may tell of."},
     {"columns_of", core_columns_of, METH_O, "Columns of values for Arrow."},
+    {"join_averages", core_join_averages, METH_O, "Averages of spans one after another as one."},
     {"arm_guard", core_arm_guard, METH_NOARGS, "The default of a signal was set again."},
     {NULL, NULL, 0, NULL},
 };

@@ -172,6 +172,7 @@ PyObject *core_trace_arg_ints(PyObject *self, PyObject *arg);
 PyObject *core_trace_arg_texts(PyObject *self, PyObject *arg);
 PyObject *core_trace_walk_args(PyObject *self, PyObject *args);
 PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *core_join_averages(PyObject *module, PyObject *given);
 PyObject *core_trace_torch_view(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_trace_batch(PyObject *self, PyObject *args);
 PyObject *core_trace_words(PyObject *self, PyObject *args);

@@ -6,7 +6,7 @@
 /* Averages belong to one thread at a time: `lock` is taken without the GIL, so that a
  * thread that waits for it does not stop the one that holds it. */
 struct core_averages {
-    PyObject_HEAD PyObject *trace; /* borrowed from by the averages */
+    PyObject_HEAD PyObject *trace; /* borrowed from by the averages; None: joined */
     struct marey_averages *averages;
     PyThread_type_lock lock;
 };
@@ -57,10 +57,10 @@ bool core_describe_averages(PyObject *dict)
 
 /* ---- life ---------------------------------------------------------------------- */
 
-static PyObject *averages_wrap(PyObject *trace, struct marey_averages *averages)
+static PyObject *averages_wrap(const struct core_state *state, PyObject *trace,
+                               struct marey_averages *averages)
 {
-    struct core_averages *self =
-        PyObject_New(struct core_averages, core_state_of(trace)->averages_type);
+    struct core_averages *self = PyObject_New(struct core_averages, state->averages_type);
     if (self == NULL) {
         marey_averages_free(averages);
         return NULL;
@@ -122,7 +122,44 @@ PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (status != MAREY_OK)
         return core_raise(core_state_of(self), &err);
-    return averages_wrap(self, averages);
+    return averages_wrap(core_state_of(self), self, averages);
+}
+
+/* join_averages(parts): they are only read, and a tuple of ours keeps them alive. */
+PyObject *core_join_averages(PyObject *module, PyObject *given)
+{
+    const struct core_state *state = PyModule_GetState(module);
+    struct marey_error err = {0};
+    struct marey_averages *averages = NULL;
+    enum marey_status status = MAREY_OK;
+    PyObject *tuple = PySequence_Tuple(given);
+
+    if (tuple == NULL)
+        return NULL;
+    const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    struct marey_averages **parts = PyMem_New(struct marey_averages *, (size_t)n + 1);
+    for (Py_ssize_t i = 0; i < n && parts != NULL; i++) {
+        PyObject *part = PyTuple_GET_ITEM(tuple, i);
+        if (Py_TYPE(part) != state->averages_type) {
+            PyErr_Format(PyExc_TypeError, "averages are joined, not %.100s",
+                         Py_TYPE(part)->tp_name);
+            goto done;
+        }
+        parts[i] = averages_of(part);
+    }
+    if (parts == NULL) {
+        (void)PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+        status = marey_averages_join(parts, (size_t)n, &averages, &err);
+    Py_END_ALLOW_THREADS
+    if (status != MAREY_OK)
+        (void)core_raise(state, &err);
+done:
+    PyMem_Free(parts);
+    Py_DECREF(tuple);
+    return averages != NULL ? averages_wrap(state, Py_None, averages) : NULL;
 }
 
 /* ---- methods --------------------------------------------------------------------- */
@@ -188,7 +225,7 @@ static PyMethodDef averages_methods[] = {
 static PyType_Slot averages_slots[] = {
     {Py_tp_dealloc, CORE_SLOT(averages_free)},
     {Py_tp_methods, averages_methods},
-    {Py_tp_doc, "A struct marey_averages; keeps its trace alive."},
+    {Py_tp_doc, "A struct marey_averages; keeps its trace, if it has one, alive."},
     {0, NULL},
 };
 

@@ -79,3 +79,26 @@ def test_sessions_may_be_freed_by_another_thread() -> None:
         thread.join()
     last = recorded("last")
     assert names(Trace(_core.trace_sessions([last]))) == ["last"]
+
+
+def test_averages_outlive_what_they_were_joined_of() -> None:
+    parts = []
+    for name in ("a", "b", "a"):
+        session = recorded(name)
+        parts.append(session.trace().averages(percentiles=True))
+        session.free()
+    joined = _core.join_averages(parts)
+    calls = [sum(row[6] for row in part.rows()) for part in parts]
+    del parts
+    rows = {row[0]: row for row in joined.rows()}
+    assert {name: row[6] for name, row in rows.items()} == {"a": 2, "b": 1}
+    assert sum(calls) == 3
+    assert rows["a"][5] is None  # the earliest slice, which is of no trace
+    assert rows["a"][13] is None and rows["b"][13] is not None  # p50
+    assert "not recorded: " in joined.table()
+    again = _core.join_averages(iter([joined, joined]))
+    assert {row[0]: row[6] for row in again.rows()} == {"a": 4, "b": 2}
+    with pytest.raises(TypeError, match="averages are joined, not int"):
+        _core.join_averages([joined, 1])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="averages of no part"):
+        _core.join_averages([])
