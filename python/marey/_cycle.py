@@ -285,6 +285,7 @@ class Cycles(Results):
     # -- their life
 
     def begin(self, n_active: int | None) -> Cycle:
+        self._make_room()
         cycle = Cycle(self._asked, len(self.done) + 1, n_active, self.metadata)
         self.running = cycle
         return cycle
@@ -334,6 +335,11 @@ class Cycles(Results):
         return add_stats([cycle.stats for cycle in self.shown()])
 
     def _trace_now(self) -> Trace:
+        self._tell_let_go()
+        return self._whole_trace()
+
+    def _tell_let_go(self) -> None:
+        """Once."""
         cycles = self.shown()
         whole = [cycle for cycle in cycles if cycle.is_whole]
         if len(whole) < len(cycles) and not self._is_told:
@@ -343,6 +349,10 @@ class Cycles(Results):
                 " for want of memory: events and traces are of those, averages of all; a larger"
                 " keep_bytes keeps more"
             )
+
+    def _whole_trace(self) -> Trace:
+        """Of the cycles that are whole."""
+        whole = [cycle for cycle in self.shown() if cycle.is_whole]
         if len(whole) == 1:
             return whole[0]._trace_now()
         recordings = [recording for cycle in whole for recording in cycle._recordings]
@@ -357,5 +367,5 @@ class Cycles(Results):
         gone = [cycle for cycle in self.done if not cycle.is_whole]
         if not gone or grouping not in gone[0]._averages:
             return ProfileAverages(self._trace_now(), grouping)
-        whole = ProfileAverages(self._trace_now(), grouping)
+        whole = ProfileAverages(self._whole_trace(), grouping)
         return ProfileAverages.joined([*(c._averages_now(grouping) for c in gone), whole])

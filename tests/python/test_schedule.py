@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,52 @@ def test_step_num_may_be_set() -> None:
     prof.step_num = 70
     run(prof, 3)
     assert prof.cycles[0].steps == [72]
+
+
+# ---- many cycles --------------------------------------------------------------------------------------
+
+
+def test_cycles_that_found_no_room_are_left_in_averages() -> None:
+    plan = marey.schedule(wait=0, warmup=0, active=1)
+    prof = marey.profile(schedule=plan, keep_bytes=1, record_shapes=True)
+    run(prof, 5)
+    assert [cycle.is_whole for cycle in prof.cycles] == [False, False, False, False, True]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert n_calls(prof) == 5
+    assert [n_calls(cycle) for cycle in prof.cycles] == [1] * 5
+    assert sum(r.count for r in prof.key_averages(group_by_input_shape=True) if r.key == "work") == 5
+    (row,) = (row for row in prof.key_averages() if row.key == "work")
+    each = [next(r for r in cycle.key_averages() if r.key == "work") for cycle in prof.cycles]
+    assert row.self_ns == sum(r.self_ns for r in each)
+    assert row.min_ns == min(r.min_ns for r in each)
+    assert row.max_ns == max(r.max_ns for r in each)
+    assert "work" in prof.key_averages().table()
+    with pytest.warns(UserWarning, match="of 5 cycles the last 1 are whole"):
+        assert len([e for e in prof.events() if e.name == "work"]) == 1
+    for call in (
+        lambda: prof.key_averages().table(top_level_events_only=True),
+        lambda: prof.key_averages().table(compat="torch"),
+    ):
+        with pytest.raises(ValueError, match="larger keep_bytes keeps"):
+            call()
+    with pytest.raises(RuntimeError, match="cycle 1 was let go for want of memory"):
+        prof.cycles[0].events()
+    assert prof.cycles[0].stats.n_records > 0
+
+
+def test_memory_of_many_cycles_is_bounded() -> None:
+    pool = 4 << 20
+    prof = marey.profile(
+        schedule=marey.schedule(wait=0, warmup=0, active=1), pool_bytes=pool, keep_bytes=1 << 20
+    )
+    with prof:
+        for _ in range(40):
+            for _ in range(5000):
+                work()
+            prof.step()
+    assert prof.stats.n_lost == 0
+    assert sum(c.stats.held_bytes for c in prof.cycles if c.is_whole) <= 2 << 20
 
 
 # ---- switching on and off ----------------------------------------------------------------------------------
