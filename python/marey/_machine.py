@@ -90,7 +90,7 @@ class Machine:
             self._go_to(self._action_of_step(), None)
             self._stand_by()
         except BaseException:
-            self._drop()
+            self.drop()
             raise
         self._begin_step()
 
@@ -108,7 +108,7 @@ class Machine:
     def stop(self, deliver: Deliver) -> None:
         self._end_step()
         self.is_running = False
-        if self.n_ended == 0 and self.schedule is not None and not self._is_of_parent():
+        if self.n_ended == 0 and self.schedule is not None and not self.is_of_parent():
             self._tell_no_step()
         self._leave_standby()
         self._go_to(None, deliver)
@@ -183,9 +183,9 @@ class Machine:
         former = self.action
         if action is not None:
             self.action = action
-        if self._is_of_parent():
+        if self.is_of_parent():
             # A forked child of the process that records: there is nothing here to go on with.
-            self._drop()
+            self.drop()
             return
         failure: BaseException | None = None
         for do in TRANSITIONS[former, action]:
@@ -255,11 +255,11 @@ class Machine:
         steps = "1 step" if self.n_ended == 1 else f"{self.n_ended} steps"
         tell(f"0 of {n_active} active steps were reached in {steps}: nothing was recorded")
 
-    def _is_of_parent(self) -> bool:
+    def is_of_parent(self) -> bool:
         cycle = self.cycles.running or self._warming or self._standby
         return cycle is not None and not cycle.is_ours
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
         self.is_running = False
         self._cancel_warming()
         self._leave_standby()

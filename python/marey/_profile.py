@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import weakref
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Literal
@@ -101,6 +103,35 @@ def ask(
     return Asked(wants, pool_bytes or 0, with_torch, joins_steps)
 
 
+# ---- the end of the program ------------------------------------------------------------------------------------
+
+
+_running: weakref.WeakSet[Profiled] = weakref.WeakSet()
+
+
+def _end_all() -> None:
+    """Who is still running when the program ends has forgotten its stop()."""
+    for prof in list(_running):
+        machine = prof._machine
+        if not machine.is_running or machine.is_of_parent():
+            continue
+        if getattr(prof, "on_trace_ready", None) is None:
+            machine.drop()
+            tell(
+                "a profiler was still running at the end of the program, with no on_trace_ready to"
+                " hand its results to: call stop()"
+            )
+            continue
+        tell("a profiler was still running at the end of the program: it is stopped now")
+        try:
+            prof.stop()
+        except Exception as error:
+            tell(f"its on_trace_ready failed: {error!r}")
+
+
+atexit.register(_end_all)
+
+
 # ---- the profiler ------------------------------------------------------------------------------------------------------
 
 
@@ -114,6 +145,13 @@ class Profiled(Results):
     _machine: Machine
     _focus: Cycle | None = None
     _workers: Workers | None = None
+
+    def _begin(self) -> None:
+        self._machine.start()
+        _running.add(self)
+
+    def stop(self) -> None:
+        raise NotImplementedError
 
     @property
     def cycles(self) -> tuple[Cycle, ...]:
@@ -241,7 +279,7 @@ class profile(Profiled):
 
     def start(self) -> None:
         """Begins at the first step."""
-        self._machine.start()
+        self._begin()
 
     def step(self) -> None:
         """Ends a step and begins the next."""

@@ -151,7 +151,7 @@ class profile(TorchProfiled):
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self.entered = True
-        self._machine.start()
+        self._begin()
         return self
 
     def __exit__(
@@ -161,7 +161,10 @@ class profile(TorchProfiled):
         traceback: TracebackType | None,
     ) -> None:
         if self.enabled and self._machine.is_running:
-            self._machine.stop(lambda cycle: None)
+            self.stop()
+
+    def stop(self) -> None:
+        self._machine.stop(lambda cycle: None)
 
     # -- results
 

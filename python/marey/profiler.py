@@ -308,7 +308,7 @@ class _KinetoProfile(TorchProfiled):
     def start_trace(self) -> None:
         for key, text in self.preset_metadata.items():
             self.add_metadata_json(key, text)
-        self._machine.start()
+        self._begin()
 
     def stop_trace(self) -> None:
         if not self._machine.was_started:

@@ -16,6 +16,8 @@ gcc -shared -fPIC -O2 -Iinclude tests/collector/fake_sink.c -o "$build/fake_sink
 failed=0
 MAREY_FAKE_SINK="$build/fake_sink.so" python3 -m pytest -q -p no:cacheprovider tests/collector \
     2>&1 | tee "$out/collector.log" | tail -15 || failed=1
+KINETO_LOG_LEVEL=5 python3 -m pytest -q -p no:cacheprovider tests/live/test_drop_in.py \
+    2>&1 | grep -v -e USDT -e W1 | tee "$out/drop_in.log" | tail -40 || failed=1
 python3 tests/device/record_gpu.py "$out" || failed=1
 (cd "$out" && "$build/cli/marey" run --limit 12 -o run.json.gz --force -- \
     python3 "$OLDPWD/tests/device/record_gpu.py" --only-train 2>&1 | tail -25) || failed=1

@@ -734,7 +734,31 @@ prof.start()
 work()
 {end}
 """
-    assert check_python(code) == ""
+    done = run_python(code)
+    assert (done.returncode, done.stdout) == (0, "")
+    is_told = "a profiler was still running at the end of the program" in done.stderr
+    assert is_told == (end != "del prof")
+
+
+@pytest.mark.forks
+def test_a_program_that_forgets_to_stop_hands_over_all_the_same() -> None:
+    code = """
+import marey, os
+def ready(prof):
+    print([event.name for event in prof.events()], flush=True)
+    raise OSError("disk full")
+prof = marey.profile(on_trace_ready=ready)
+prof.start()
+with marey.record_function("work"):
+    pass
+if os.fork() == 0:
+    raise SystemExit
+os.wait()
+"""
+    done = run_python(code)
+    assert (done.returncode, done.stdout) == (0, "['work']\n")
+    assert "still running at the end of the program: it is stopped now" in done.stderr
+    assert "its on_trace_ready failed: OSError('disk full')" in done.stderr
 
 
 def test_a_profile_on_another_thread_works_for_itself() -> None:
