@@ -117,6 +117,12 @@ MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_torch_stacks_text(const struct marey_torch_view *view, const char *metric,
                         struct marey_text *text, struct marey_error *err);
 
+/* Told between two blocks of an export, on the caller's thread, how many records are written.
+ * Another status than MAREY_OK ends the export, which returns it with what the function left in
+ * *err. \since 0.1 */
+typedef enum marey_status (*marey_progress_fn)(void *ctx, uint64_t n_done, uint64_t n_all,
+                                               struct marey_error *err);
+
 struct marey_chrome_options {
     size_t size;
     bool overwrite;  /* else an existing file is MAREY_IO with a remedy */
@@ -127,6 +133,9 @@ struct marey_chrome_options {
                         head's members "mareyLeftOut" and "mareyRepaired" (what
                         marey_chrome_mends) count by reason */
     bool scrub;      /* leave out what tells whose trace it is, and repair (docs/scrub.md) */
+    marey_progress_fn progress; /* called about every MiB of text; NULL: none. Of a file and a
+                                   stream; text in memory is made in one go */
+    void *progress_ctx;
 };
 
 /* Writes Chrome JSON in Kineto's schema; gzip if path ends in ".gz". options may be NULL.
@@ -139,7 +148,9 @@ struct marey_chrome_options {
  * A trace of several sources becomes one file, which is read back as several; other programs
  * see one trace in which pids and arrows of the sources do not collide.
  * \fails MAREY_IO (nothing is left behind, an old file is as it was), MAREY_NOMEM,
- *        what decoding args fails with */
+ *        what decoding args fails with, the status of `progress`
+ * \cost holds the trace's lock while it writes records: who needs args or a lazy column of the
+ *       same trace waits */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_export_chrome(struct marey_trace *trace, const char *path,
                     const struct marey_chrome_options *options, struct marey_error *err);

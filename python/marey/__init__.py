@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Instant,
         Track,
     )
+    from marey._exports import Export, wait_for_exports
     from marey._profile import profile
     from marey._results import ProfileAverages, ProfileEvents, SessionStats
     from marey._schedule import ProfilerAction, ProfilerActivity, schedule
@@ -71,6 +72,7 @@ _HOMES = {
         "Instant",
         "Track",
     ),
+    "_exports": ("Export", "wait_for_exports"),
     "_profile": ("profile",),
     "_results": ("ProfileAverages", "ProfileEvents", "SessionStats"),
     "_schedule": ("ProfilerAction", "ProfilerActivity", "schedule"),
@@ -120,6 +122,7 @@ __all__ = [
     "Event",
     "EventList",
     "Events",
+    "Export",
     "FormatError",
     "FunctionEvent",
     "FunctionEventAvg",
@@ -152,4 +155,5 @@ __all__ = [
     "record_function",
     "schedule",
     "thread_name",
+    "wait_for_exports",
 ]

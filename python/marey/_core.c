@@ -331,6 +331,7 @@ static const struct {
     {offsetof(struct core_state, ranged_type), &core_ranged_spec},
     {offsetof(struct core_state, slice_type), &core_slice_spec},
     {offsetof(struct core_state, columns_type), &core_columns_spec},
+    {offsetof(struct core_state, watch_type), &core_watch_spec},
 };
 
 #define N_TYPES (sizeof types / sizeof types[0])

@@ -41,6 +41,7 @@ struct core_state {
     PyTypeObject *ranged_type;
     PyTypeObject *slice_type;
     PyTypeObject *columns_type;
+    PyTypeObject *watch_type;
     PyObject *kinds; /* KINDS, the names of enum marey_kind */
 };
 
@@ -146,6 +147,7 @@ extern PyType_Spec core_op_range_spec;
 extern PyType_Spec core_ranged_spec;
 extern PyType_Spec core_slice_spec;
 extern PyType_Spec core_columns_spec;
+extern PyType_Spec core_watch_spec;
 
 /* What no slot can set. */
 bool core_range_types_init(const struct core_state *state);
@@ -174,6 +176,7 @@ PyObject *core_trace_walk_args(PyObject *self, PyObject *args);
 PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_join_averages(PyObject *module, PyObject *given);
 PyObject *core_trace_torch_view(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *core_trace_export_chrome(PyObject *self, PyObject *args);
 PyObject *core_trace_batch(PyObject *self, PyObject *args);
 PyObject *core_trace_words(PyObject *self, PyObject *args);
 PyObject *core_trace_select(PyObject *self, PyObject *args);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from marey._averages import Averages, Grouping, Row, Width, depth_of, told
 from marey._columns import all_but
@@ -12,6 +12,9 @@ from marey._events import Events
 from marey._torch import STACK_METRICS, TorchAverages
 from marey._torch_args import torch_version
 from marey._trace import Path, Trace
+
+if TYPE_CHECKING:
+    from marey._exports import Export
 
 
 class SessionStats(NamedTuple):
@@ -224,16 +227,25 @@ class Results:
         *,
         repair: bool = False,
         scrub: bool = False,
-    ) -> None:
+        background: bool = False,
+        timeout_s: float | None = None,
+    ) -> Export | None:
         """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
 
         The file appears complete or not at all. As torch does, it takes the place of an
         earlier one, unless overwrite is false. use_python_export is torch's, whose handler
         for TensorBoard hands it over; there is one exporter here. What was recorded stays:
-        it may be written many times, also from on_trace_ready. repair and scrub: see
-        Trace.export_chrome_trace.
+        it may be written many times, also from on_trace_ready. repair, scrub,
+        background and timeout_s: see Trace.export_chrome_trace.
         """
-        self._trace_now().export_chrome_trace(path, overwrite, repair=repair, scrub=scrub)
+        return self._trace_now().export_chrome_trace(
+            path,
+            overwrite,
+            repair=repair,
+            scrub=scrub,
+            background=background,
+            timeout_s=timeout_s,
+        )
 
     def export_stacks(
         self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pandas
     from typing_extensions import Buffer
 
+    from marey._exports import Export
+
 __all__ = ["NONE", "UNKNOWN", "Ledger", "LedgerRow", "Source", "Trace", "load"]
 
 Path: TypeAlias = "str | os.PathLike[str]"
@@ -592,9 +594,38 @@ class Trace:
             include_python_functions,
         )
 
+    @overload
     def export_chrome_trace(
-        self, path: Path, overwrite: bool = False, *, repair: bool = False, scrub: bool = False
-    ) -> None:
+        self,
+        path: Path,
+        overwrite: bool = ...,
+        *,
+        repair: bool = ...,
+        scrub: bool = ...,
+        background: Literal[False] = ...,
+        timeout_s: float | None = ...,
+    ) -> None: ...
+    @overload
+    def export_chrome_trace(
+        self,
+        path: Path,
+        overwrite: bool = ...,
+        *,
+        repair: bool = ...,
+        scrub: bool = ...,
+        background: bool,
+        timeout_s: float | None = ...,
+    ) -> Export | None: ...
+    def export_chrome_trace(
+        self,
+        path: Path,
+        overwrite: bool = False,
+        *,
+        repair: bool = False,
+        scrub: bool = False,
+        background: bool = False,
+        timeout_s: float | None = None,
+    ) -> Export | None:
         """Write Chrome JSON in Kineto's schema, gzip if path ends in ".gz".
 
         The file appears complete or not at all; an existing one is kept unless overwrite
@@ -605,13 +636,24 @@ class Trace:
         mended. What is wrong in args is named there for a trace of ``load(..., check="all")``.
         scrub: repair, and leave out what tells whose trace it is (host, user, paths, unknown
         members and args); docs/scrub.md says what stays.
+
+        background: return at once, with an `Export` to ask, and write on a thread, one file
+        after the other; at its end the interpreter waits for them. timeout_s: if it is not
+        written in so many seconds from now, nothing is left of it, and TimeoutError is raised,
+        in the background by ``result()``.
         """
+        from marey._exports import Order, write_later, write_now
+
         name = os.fspath(path)
         if not overwrite and os.path.isfile(name):
             raise FileExistsError(
                 errno.EEXIST, "it exists, pass overwrite=True or choose another name", name
             )
-        self._core.export_chrome(name, overwrite, False, 0, repair, scrub)
+        if background:
+            order = Order(os.path.abspath(os.fsdecode(name)), overwrite, repair, scrub)
+            return write_later(self, order, timeout_s)
+        write_now(self, Order(name, overwrite, repair, scrub), timeout_s)
+        return None
 
     def __repr__(self) -> str:
         sources = self.sources

@@ -42,6 +42,13 @@ static PyObject *core_behind(PyObject *trace)
         return NULL;
     if (core_is_trace(core))
         return core;
+    /* What stands in for a trace that is not to be used says why. */
+    PyObject *columns = PyObject_GetAttrString(core, "slices");
+    if (columns == NULL && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
+        Py_DECREF(core);
+        return NULL;
+    }
+    Py_XDECREF(columns);
     PyErr_Format(PyExc_TypeError, "a slice is of a trace, not of '%s'", Py_TYPE(trace)->tp_name);
     Py_DECREF(core);
     return NULL;

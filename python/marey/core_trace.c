@@ -544,35 +544,6 @@ static PyObject *trace_footprint(PyObject *self, PyObject *unused)
 
 /* ---- export ---------------------------------------------------------------------------------- */
 
-static PyObject *trace_export_chrome(PyObject *self, PyObject *args)
-{
-    struct marey_error err = {0};
-    struct marey_chrome_options options = {.size = sizeof options};
-    PyObject *path = NULL;
-    int overwrite = 0;
-    int omit_args = 0;
-    int repair = 0;
-    int scrub = 0;
-    enum marey_status status;
-
-    if (!PyArg_ParseTuple(args, "O&ppi|pp", PyUnicode_FSConverter, &path, &overwrite, &omit_args,
-                          &options.compression, &repair, &scrub))
-        return NULL;
-    options.overwrite = overwrite != 0;
-    options.omit_args = omit_args != 0;
-    options.repair = repair != 0;
-    options.scrub = scrub != 0;
-
-    Py_BEGIN_ALLOW_THREADS
-        status = marey_export_chrome(core_trace_of(self), PyBytes_AS_STRING(path), &options, &err);
-    Py_END_ALLOW_THREADS
-
-    Py_DECREF(path);
-    if (status != MAREY_OK)
-        return core_raise(core_state_of(self), &err);
-    Py_RETURN_NONE;
-}
-
 static PyObject *trace_export_chrome_text(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -634,7 +605,7 @@ static PyMethodDef trace_methods[] = {
     {"arg_ints", core_trace_arg_ints, METH_O, NULL},
     {"arg_texts", core_trace_arg_texts, METH_O, NULL},
     {"walk_args", core_trace_walk_args, METH_VARARGS, NULL},
-    {"export_chrome", trace_export_chrome, METH_VARARGS, NULL},
+    {"export_chrome", core_trace_export_chrome, METH_VARARGS, NULL},
     PLAIN("export_chrome_text", trace_export_chrome_text),
     WITH_KEYWORDS("averages", core_trace_averages),
     WITH_KEYWORDS("torch_view", core_trace_torch_view),

@@ -156,6 +156,7 @@ static enum marey_status write_source(struct marey_chrome *chrome, uint32_t sour
     MAREY_TRY(marey__chrome_meta_records(chrome, source_idx));
     MAREY_TRY(write_records(chrome, end - chrome->list_from));
     chrome->list_from = end;
+    chrome->n_done = end;
     MAREY_TRY(marey__chrome_ends(chrome, source_idx));
     return marey__chrome_flows(chrome, source_idx);
 }
@@ -179,6 +180,8 @@ static enum marey_status write_through(struct marey_trace *trace,
         return marey__fail_nomem(err);
     chrome->sink = sink;
     chrome->sink_ctx = sink_ctx;
+    chrome->progress = options->progress;
+    chrome->progress_ctx = options->progress_ctx;
     const enum marey_status status = write_all(chrome);
     chrome_free(chrome);
     return status;

@@ -145,6 +145,9 @@ struct marey_chrome {
     struct marey_textbuf out;
     marey_sink_fn sink; /* NULL: out keeps all */
     void *sink_ctx;
+    marey_progress_fn progress; /* NULL: nobody is told */
+    void *progress_ctx;
+    size_t n_done; /* records of the list that are written, as of the last full block */
 };
 
 /* chrome_list.c. False without memory. */

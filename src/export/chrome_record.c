@@ -42,6 +42,9 @@ enum marey_status marey__chrome_flush(struct marey_chrome *chrome, size_t least)
         return marey__fail_nomem(chrome->err);
     if (chrome->sink == NULL || chrome->out.len < least)
         return MAREY_OK;
+    if (chrome->progress != NULL)
+        MAREY_TRY(
+            chrome->progress(chrome->progress_ctx, chrome->n_done, chrome->list.n, chrome->err));
     const enum marey_status status =
         chrome->sink(chrome->sink_ctx, chrome->out.ptr, chrome->out.len, chrome->err);
     marey__text_reset(&chrome->out);
@@ -364,9 +367,10 @@ enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str ar
     case MAREY_CHROME_N_WHATS:
         break;
     }
-    return chrome->out.len < BLOCK_BYTES && !chrome->out.failed
-               ? MAREY_OK
-               : marey__chrome_flush(chrome, BLOCK_BYTES);
+    if (chrome->out.len < BLOCK_BYTES && !chrome->out.failed)
+        return MAREY_OK;
+    chrome->n_done = i + 1;
+    return marey__chrome_flush(chrome, BLOCK_BYTES);
 }
 
 /* An id that is no integer is the id of its text, with the top bit set. */

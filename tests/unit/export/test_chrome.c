@@ -291,6 +291,52 @@ static void a_stream_ends_when_its_receiver_fails(void **state)
     marey_trace_free(trace);
 }
 
+struct progress {
+    uint64_t n_done;
+    uint64_t n_all;
+    size_t n_calls;
+    size_t most; /* calls before it refuses */
+};
+
+static enum marey_status watch(void *ctx, uint64_t n_done, uint64_t n_all, struct marey_error *err)
+{
+    struct progress *progress = ctx;
+    if (progress->n_calls == progress->most)
+        return marey__fail(err, MAREY_LIMIT, "that is enough");
+    EXPECT_TRUE(n_done >= progress->n_done);
+    progress->n_calls++;
+    progress->n_done = n_done;
+    progress->n_all = n_all;
+    return MAREY_OK;
+}
+
+static void an_export_tells_its_progress_and_ends_when_told(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = long_trace();
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct taken taken = {.most = SIZE_MAX};
+    marey__text_init(&taken.text, &alloc);
+    struct marey_error err = {0};
+    struct progress progress = {.most = SIZE_MAX};
+    struct marey_chrome_options options = {
+        .size = sizeof options, .progress = watch, .progress_ctx = &progress};
+    EXPECT_OK(marey_export_chrome_stream(trace, take, &taken, &options, &err), &err);
+    EXPECT_U64(progress.n_calls, taken.n_calls);
+    EXPECT_U64(progress.n_all, 30000);
+    EXPECT_U64(progress.n_done, 30000);
+
+    const size_t n_all_calls = progress.n_calls;
+    for (size_t most = 0; most < n_all_calls; most++) {
+        progress = (struct progress){.most = most};
+        EXPECT_STATUS(marey_export_chrome_stream(trace, take, &taken, &options, &err), MAREY_LIMIT);
+        EXPECT_STR(err.message, "that is enough");
+        EXPECT_U64(progress.n_calls, most);
+    }
+    marey__text_release(&taken.text);
+    marey_trace_free(trace);
+}
+
 /* ---- values ---- */
 
 static void expect_copied(const char *json, const char *want)
@@ -623,6 +669,7 @@ int main(void)
         cmocka_unit_test(strict_values_are_bounded),
         cmocka_unit_test(a_stream_gets_the_same_bytes),
         cmocka_unit_test(a_stream_ends_when_its_receiver_fails),
+        cmocka_unit_test(an_export_tells_its_progress_and_ends_when_told),
         cmocka_unit_test(valid_values_stay_byte_for_byte),
         cmocka_unit_test(invalid_values_are_mended),
         cmocka_unit_test(scan_finds_oddities_at_every_place),
