@@ -3,9 +3,9 @@
  * core that calls malloc or mmap.
  *
  * Blocks of 256 KiB and more are mapped apart, so that what a column leaves behind when
- * it grows or is released goes back to the system. From 4 MiB on they are marked for huge
- * pages: columns are written once from end to end, and touching them page by page costs
- * more than filling them does.
+ * it grows or is released goes back to the system. From 2 MiB on they are marked for huge
+ * pages, and begin where one may lie: columns are written once from end to end, and touching them
+ * page by page costs more than filling them does.
  */
 #define _GNU_SOURCE /* mremap */
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 #define MAPPED_BYTES ((size_t)256 << 10)
-#define HUGE_BYTES ((size_t)4 << 20)
+#define HUGE_BYTES ((size_t)2 << 20) /* also the size of a huge page */
 #define PAGE_BYTES ((size_t)4096)
 
 static size_t mapped_size(size_t size_bytes)
@@ -23,17 +23,33 @@ static size_t mapped_size(size_t size_bytes)
     return (size_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
+static void *map_pages(size_t size_bytes)
+{
+    void *ptr = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return ptr == MAP_FAILED ? NULL : ptr;
+}
+
+/* Maps more than is needed and gives back what lies around it. */
+static void *map_huge(size_t size_bytes)
+{
+    char *all = map_pages(size_bytes + HUGE_BYTES);
+    if (all == NULL)
+        return map_pages(size_bytes);
+    const size_t before = (HUGE_BYTES - (uintptr_t)all % HUGE_BYTES) % HUGE_BYTES;
+    if (before > 0)
+        (void)munmap(all, before);
+    if (before < HUGE_BYTES)
+        (void)munmap(all + before + size_bytes, HUGE_BYTES - before);
+    (void)madvise(all + before, size_bytes, MADV_HUGEPAGE);
+    return all + before;
+}
+
 static void *map_block(size_t size_bytes)
 {
-    if (size_bytes > SIZE_MAX - PAGE_BYTES)
+    if (size_bytes > SIZE_MAX - PAGE_BYTES - HUGE_BYTES)
         return NULL;
-    void *ptr = mmap(NULL, mapped_size(size_bytes), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (ptr == MAP_FAILED)
-        return NULL;
-    if (size_bytes >= HUGE_BYTES)
-        (void)madvise(ptr, mapped_size(size_bytes), MADV_HUGEPAGE);
-    return ptr;
+    return size_bytes < HUGE_BYTES ? map_pages(mapped_size(size_bytes))
+                                   : map_huge(mapped_size(size_bytes));
 }
 
 static void *default_allocate(void *ctx, size_t size_bytes)

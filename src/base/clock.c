@@ -13,8 +13,6 @@
 
 #define N_BRACKETS 64
 
-__extension__ typedef unsigned __int128 wide;
-
 #if defined(__x86_64__)
 /* CPUID 8000_0007h, EDX bit 8: the counter runs at one rate in all states. */
 static bool is_invariant(void)
@@ -89,15 +87,6 @@ struct marey_clock_line marey__clock_line(const struct marey_clock_pair *from,
 
     if (to->ticks > from->ticks && ns > 0)
         line.ns_per_tick =
-            (uint64_t)(((wide)(uint64_t)ns << MAREY_CLOCK_SHIFT) / (to->ticks - from->ticks));
+            (uint64_t)(((marey_wide)(uint64_t)ns << MAREY_CLOCK_SHIFT) / (to->ticks - from->ticks));
     return line;
-}
-
-int64_t marey__clock_line_ns(const struct marey_clock_line *line, uint64_t ticks)
-{
-    const bool is_before = ticks < line->ticks;
-    const uint64_t distance = is_before ? line->ticks - ticks : ticks - line->ticks;
-    const int64_t ns = (int64_t)(((wide)distance * line->ns_per_tick) >> MAREY_CLOCK_SHIFT);
-
-    return is_before ? line->epoch_ns - ns : line->epoch_ns + ns;
 }

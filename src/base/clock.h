@@ -66,7 +66,16 @@ struct marey_clock_line {
 struct marey_clock_line marey__clock_line(const struct marey_clock_pair *from,
                                           const struct marey_clock_pair *to);
 
+__extension__ typedef unsigned __int128 marey_wide;
+
 /* Since the Unix epoch. Ticks before the first moment give times before it. */
-int64_t marey__clock_line_ns(const struct marey_clock_line *line, uint64_t ticks);
+static inline int64_t marey__clock_line_ns(const struct marey_clock_line *line, uint64_t ticks)
+{
+    const bool is_before = ticks < line->ticks;
+    const uint64_t distance = is_before ? line->ticks - ticks : ticks - line->ticks;
+    const int64_t ns = (int64_t)(((marey_wide)distance * line->ns_per_tick) >> MAREY_CLOCK_SHIFT);
+
+    return is_before ? line->epoch_ns - ns : line->epoch_ns + ns;
+}
 
 #endif

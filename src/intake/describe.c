@@ -10,11 +10,6 @@
 #include "base/str.h"
 #include "intake/walk.h"
 
-int64_t marey__intake_ns(const struct intake *in, uint64_t ticks)
-{
-    return marey__snapshot_ns(in->snapshot, ticks) - in->base_ns;
-}
-
 uint32_t marey__intake_number(struct intake *in, int64_t number)
 {
     char digits[32];

@@ -15,6 +15,9 @@
 #include "base/str.h"
 #include "record/tls.h"
 
+/* So much more than expected before columns move after all. */
+#define SPARE_ROOM 1.02
+
 /* ---- names ------------------------------------------------------------------------- */
 
 static const struct known_site *site_of(struct intake *in, uint32_t site_id)
@@ -298,9 +301,42 @@ static void choose_session(struct intake *in, size_t session_idx)
     in->wants = in->recorded->session->wants;
 }
 
+/* How many ranges a thread's records will be, if its chunks are like the one in their middle. */
+static double expected_ranges(const struct marey_snapshot *snapshot,
+                              const struct marey_log_part *part)
+{
+    const struct marey_chunk_part *chunk = &snapshot->chunk[part->first_chunk];
+    const struct marey_chunk_part *sample = &chunk[part->n_chunks / 2];
+    size_t n_begins = 0;
+    size_t n_words = 0;
+
+    for (size_t i = 0; i < part->n_chunks; i++)
+        n_words += chunk[i].n_words;
+    if (part->n_chunks == 0 || sample->n_words == 0)
+        return 0;
+    for (uint32_t at = 0; at < sample->n_words; at += marey__record_words(sample->word + at)) {
+        const enum marey_record_kind kind = marey__record_kind(sample->word + at);
+        n_begins += kind == MAREY_RECORD_BEGIN || kind == MAREY_RECORD_BEGIN_OP;
+    }
+    return (double)n_begins * (double)n_words / sample->n_words;
+}
+
+/* Columns that grow by doubling are moved, and touch pages that are not used in the end. */
+static void make_room(struct intake *in)
+{
+    double n = 1; /* the window */
+
+    for (size_t i = 0; i < in->snapshot->n_parts; i++)
+        n += expected_ranges(in->snapshot, &in->snapshot->part[i]);
+    marey__builder_reserve_slices(in->builder, (size_t)(n * SPARE_ROOM));
+}
+
+/* The oldest thread first, whose number is the least as a rule: then the slices of a session are
+ * in the order of a trace as they come. */
 static void take_session(struct intake *in)
 {
-    for (size_t i = 0; i < in->snapshot->n_parts && !in->failed; i++)
+    make_room(in);
+    for (size_t i = in->snapshot->n_parts; i-- > 0 && !in->failed;)
         take_thread(in, &in->snapshot->part[i]);
     marey__intake_add_window(in);
     note_session(in);

@@ -8,6 +8,7 @@
 #ifndef MAREY_SRC_INTAKE_OPEN_H
 #define MAREY_SRC_INTAKE_OPEN_H
 
+#include "base/error.h"
 #include "base/hashmap.h"
 #include "marey/trace.h"
 
@@ -41,20 +42,84 @@ void marey__open_release(struct marey_open_ranges *open);
 /* Forgets all. */
 void marey__open_reset(struct marey_open_ranges *open);
 
+static inline struct marey_open_range *marey__open_at(struct marey_open_ranges *open,
+                                                      uint32_t place)
+{
+    return place != 0 ? &open->at[place - 1] : NULL;
+}
+
+static inline uint32_t marey__open_place(const struct marey_open_ranges *open,
+                                         const struct marey_open_range *range)
+{
+    return (uint32_t)(range - open->at) + 1;
+}
+
+/* Rare parts of the functions below. */
+bool marey__open_grow(struct marey_open_ranges *open);
+bool marey__open_chain(struct marey_open_ranges *open, struct marey_open_range *range);
+void marey__open_unchain(struct marey_open_ranges *open, const struct marey_open_range *range);
+struct marey_open_range *marey__open_find_deep(struct marey_open_ranges *open, uint32_t token,
+                                               bool *failed);
+
 /* The innermost, or NULL; and the one around another. Valid until the next push. */
-struct marey_open_range *marey__open_top(struct marey_open_ranges *open);
-struct marey_open_range *marey__open_around(struct marey_open_ranges *open,
-                                            const struct marey_open_range *range);
+static inline struct marey_open_range *marey__open_top(struct marey_open_ranges *open)
+{
+    return marey__open_at(open, open->top);
+}
+
+static inline struct marey_open_range *marey__open_around(struct marey_open_ranges *open,
+                                                          const struct marey_open_range *range)
+{
+    return marey__open_at(open, range->below);
+}
 
 /* Adds the innermost. NULL without memory. */
-struct marey_open_range *marey__open_push(struct marey_open_ranges *open,
-                                          const struct marey_open_range *range);
+static inline struct marey_open_range *marey__open_push(struct marey_open_ranges *open,
+                                                        const struct marey_open_range *range)
+{
+    struct marey_open_range *pushed = marey__open_at(open, open->free);
+
+    if (pushed != NULL) {
+        open->free = pushed->below;
+    } else {
+        if (open->n_places == open->capacity && !marey__open_grow(open))
+            return NULL;
+        MAREY_ASSERT(open->at != NULL); /* there is a place, if not before then from now on */
+        pushed = &open->at[open->n_places++];
+    }
+    const uint32_t place = marey__open_place(open, pushed);
+    *pushed = *range;
+    pushed->below = open->top;
+    pushed->above = 0;
+    if (open->top != 0)
+        marey__open_at(open, open->top)->above = place;
+    open->top = place;
+    return open->is_by_token && !marey__open_chain(open, pushed) ? NULL : pushed;
+}
 
 /* The innermost with that token; NULL: none, or *failed for want of memory. */
-struct marey_open_range *marey__open_find(struct marey_open_ranges *open, uint32_t token,
-                                          bool *failed);
+static inline struct marey_open_range *marey__open_find(struct marey_open_ranges *open,
+                                                        uint32_t token, bool *failed)
+{
+    struct marey_open_range *top = marey__open_top(open);
+
+    return top == NULL || top->token == token ? top : marey__open_find_deep(open, token, failed);
+}
 
 /* Takes one out. */
-void marey__open_remove(struct marey_open_ranges *open, struct marey_open_range *range);
+static inline void marey__open_remove(struct marey_open_ranges *open,
+                                      struct marey_open_range *range)
+{
+    if (open->is_by_token)
+        marey__open_unchain(open, range);
+    if (range->above != 0)
+        marey__open_at(open, range->above)->below = range->below;
+    else
+        open->top = range->below;
+    if (range->below != 0)
+        marey__open_at(open, range->below)->above = range->above;
+    range->below = open->free;
+    open->free = marey__open_place(open, range);
+}
 
 #endif

@@ -49,7 +49,10 @@ struct intake {
 };
 
 /* The time of a record from the trace's base on. */
-int64_t marey__intake_ns(const struct intake *in, uint64_t ticks);
+static inline int64_t marey__intake_ns(const struct intake *in, uint64_t ticks)
+{
+    return marey__snapshot_ns(in->snapshot, ticks) - in->base_ns;
+}
 
 /* The string id of a number's text; marks the intake as failed without memory, as all below do. */
 uint32_t marey__intake_number(struct intake *in, int64_t number);

@@ -96,7 +96,11 @@ enum marey_status marey__session_snapshot(struct marey_session *session,
 void marey__snapshot_release(struct marey_snapshot *snapshot);
 
 /* The time of a record, since the Unix epoch. */
-int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot, uint64_t record_ticks);
+static inline int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot,
+                                         uint64_t record_ticks)
+{
+    return marey__clock_line_ns(&snapshot->line, record_ticks);
+}
 
 /* Records that met a guard, on any thread, since the session began. */
 uint64_t marey__session_count_guarded(const struct marey_session *session);

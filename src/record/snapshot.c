@@ -167,11 +167,6 @@ void marey__snapshot_release(struct marey_snapshot *snapshot)
     *snapshot = (struct marey_snapshot){0};
 }
 
-int64_t marey__snapshot_ns(const struct marey_snapshot *snapshot, uint64_t record_ticks)
-{
-    return marey__clock_line_ns(&snapshot->line, record_ticks);
-}
-
 /* ---- counts ---------------------------------------------------------------------------- */
 
 static bool is_in_time(const struct marey_snapshot *snapshot, const uint64_t *record)

@@ -289,6 +289,18 @@ void marey__builder_expect(struct marey_builder *builder, uint64_t done, uint64_
     expect(builder, marey__columns_of_flows(&trace->flows), mark->flow, trace->flows.n, times);
 }
 
+void marey__builder_reserve_slices(struct marey_builder *builder, size_t n)
+{
+    const struct marey_columns columns = marey__columns_of_slices(&builder->trace->slices);
+    size_t wanted = 0;
+
+    if (builder->failed || __builtin_add_overflow(builder->trace->slices.n, n, &wanted) ||
+        wanted > MAREY_NONE)
+        return;
+    if (!marey__columns_reserve(&builder->alloc, &columns, wanted))
+        builder->failed = true;
+}
+
 static void put_slice(struct marey_builder *builder, const struct marey_new_slice *slice,
                       uint8_t flags)
 {

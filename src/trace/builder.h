@@ -80,6 +80,9 @@ uint32_t marey__builder_track(struct marey_builder *builder, const struct marey_
  * like them, so that columns need not be moved while they grow. */
 void marey__builder_expect(struct marey_builder *builder, uint64_t done, uint64_t all);
 
+/* Makes room for so many more slices, so that columns need not be moved while they grow. */
+void marey__builder_reserve_slices(struct marey_builder *builder, size_t n);
+
 struct marey_new_slice {
     int64_t start_ns;
     int64_t dur_ns; /* >= 0, or MAREY_UNKNOWN */

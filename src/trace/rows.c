@@ -252,6 +252,42 @@ static bool gather_slices(const struct marey_alloc *alloc, struct marey_slice_co
     return is_done;
 }
 
+/* Whether the rows are in order as they were added: a recorded thread's are. None was dropped. */
+static bool is_in_order(const struct slice_order *order)
+{
+    const struct marey_slice_columns *slices = &order->trace->slices;
+    const uint32_t *track_idx = slices->parent_idx;
+
+    for (size_t i = 0; i < slices->n; i++) {
+        if ((slices->flags[i] & MAREY_ROW_DROPPED) != 0)
+            return false;
+        if (i == 0 || track_idx[i - 1] < track_idx[i])
+            continue;
+        if (track_idx[i - 1] > track_idx[i] || slices->start_ns[i - 1] > slices->start_ns[i])
+            return false;
+        if (slices->start_ns[i - 1] == slices->start_ns[i] &&
+            compare_slices(order, (uint32_t)i - 1, (uint32_t)i) > 0)
+            return false;
+    }
+    return true;
+}
+
+/* The rows of each track, which lie together. */
+static void find_tracks_rows(struct marey_trace *trace)
+{
+    const uint32_t *track_idx = trace->slices.parent_idx;
+
+    for (size_t t = 0; t < trace->tracks.n; t++)
+        trace->tracks.at[t].n_slices = 0;
+    for (size_t i = 0; i < trace->slices.n; i++)
+        trace->tracks.at[track_idx[i]].n_slices++;
+    uint32_t first = 0;
+    for (size_t t = 0; t < trace->tracks.n; t++) {
+        trace->tracks.at[t].first_slice = first;
+        first += trace->tracks.at[t].n_slices;
+    }
+}
+
 bool marey__sort_slices(struct marey_trace *trace)
 {
     struct marey_slice_columns *slices = &trace->slices;
@@ -261,6 +297,10 @@ bool marey__sort_slices(struct marey_trace *trace)
     struct slice_order order = {.trace = trace};
     for (size_t i = 0; i < trace->n_categories; i++)
         order.rank[i] = rank_of_kind(trace->category[i].kind);
+    if (trace->links.n == 0 && is_in_order(&order)) {
+        find_tracks_rows(trace);
+        return true;
+    }
 
     uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
     uint32_t *first = marey__alloc(alloc, n_tracks + 1, sizeof *first);

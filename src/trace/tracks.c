@@ -63,6 +63,12 @@ static void renumber(uint32_t *track_idx, size_t n, const uint32_t *new_idx)
 
 static void renumber_rows(struct marey_trace *trace, const uint32_t *new_idx)
 {
+    size_t n_same = 0;
+
+    while (n_same < trace->tracks.n && new_idx[n_same] == n_same)
+        n_same++;
+    if (n_same == trace->tracks.n)
+        return;
     renumber(trace->slices.parent_idx, trace->slices.n, new_idx);
     renumber(trace->instants.track_idx, trace->instants.n, new_idx);
     renumber(trace->counters.track_idx, trace->counters.n, new_idx);
