@@ -224,7 +224,10 @@ static void add_quarantined(struct marey_chrome *chrome, size_t idx, struct mare
     char *out = put_common(chrome, &common, nothing);
     if (out == NULL)
         return;
-    if (record->start_ns != MAREY_UNKNOWN) {
+    if (strcmp(record->reason, "not_collected") == 0) {
+        /* 0 is no time but a sign, whatever the source's own zero is. */
+        out = PUT(out, "0.000, ");
+    } else if (record->start_ns != MAREY_UNKNOWN) {
         out = put_ts(chrome, out, record->start_ns);
         out = PUT(out, ", ");
     } else {

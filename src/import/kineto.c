@@ -279,6 +279,8 @@ static void quarantine(struct marey_kineto *kineto, const struct incoming *in,
     in->to->is_clean = false;
     in->to->is_set_aside = true;
     slice.dur_ns = dur_ns;
+    if (reason == MAREY_REASON_NOT_COLLECTED)
+        slice.start_ns = MAREY_UNKNOWN; /* 0 is a sign there, not the zero of the source */
     marey__builder_quarantine(kineto->builder, reason, &slice);
 }
 
