@@ -396,22 +396,6 @@ static PyObject *columns_names(PyObject *self, void *unused)
     return names;
 }
 
-PyObject *core_words_list(const struct core_words *words)
-{
-    if (words == NULL)
-        Py_RETURN_NONE;
-    PyObject *list = PyList_New((Py_ssize_t)words->n);
-    for (size_t i = 0; list != NULL && i < words->n; i++) {
-        const size_t len = (size_t)(words->ends[i + 1] - words->ends[i]);
-        PyObject *text = core_str((struct marey_str){words->bytes + words->ends[i], len});
-        if (text == NULL)
-            Py_CLEAR(list);
-        else
-            PyList_SET_ITEM(list, (Py_ssize_t)i, text);
-    }
-    return list;
-}
-
 /* parts(i): format, first row, values as bytes or None, validity as bytes or None, words as
  * list or None. The views begin where the column does, and keep the batch. */
 static PyObject *columns_parts(PyObject *self, PyObject *arg)

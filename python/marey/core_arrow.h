@@ -2,6 +2,7 @@
  * core_arrow.h - columns as they are handed out through the Arrow C data interface.
  *
  *     core_columns.c  makes columns of a trace, once for each column and trace
+ *     core_words.c    their texts
  *     core_gather.c   a batch: columns of some rows, or of values of Python
  *     core_arrow.c    the structs and capsules of Arrow over a batch
  *
