@@ -4,6 +4,8 @@
                                     key_averages().table(), export_chrome_trace(OUT)
     walk marey|torch COUNT          the same, recorded; then events(), for which Marey makes its trace
                                     and torch its list, and of each its name and self time
+    gz marey|zlib|torch COUNT OUT   the same, recorded; then export_chrome_trace(OUT), which ends in .gz;
+                                    zlib: Marey's .json, then zlib at the level that gzip has
 
 The answer tells how long each took, and by how much the peak of resident memory grew from
 before the start until the table was there; that is told for the first request only, since a
@@ -18,6 +20,7 @@ import os
 import re
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +137,39 @@ def walk(who: str, count: str) -> dict[str, int]:
     }
 
 
-REQUESTS = {"record": record, "walk": walk}
+def compress(source: str, out: str) -> None:
+    """As gzip does it, 1 MiB at a time."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    with open(source, "rb") as plain, open(out, "wb") as packed:
+        while part := plain.read(1 << 20):
+            packed.write(packer.compress(part))
+        packed.write(packer.flush())
+
+
+def gz(who: str, count: str, out: str) -> dict[str, int]:
+    n_events = int(count)
+    plain = out.removesuffix(".gz")
+    for path in (out, plain):
+        Path(path).unlink(missing_ok=True)
+    prof = PROFILERS["marey" if who == "zlib" else who]()
+    run(prof, n_events)
+    prof.stop()
+    if who != "torch":
+        prof.trace  # made once, for all that is asked of it
+    gc.collect()
+
+    start = now_ns()
+    prof.export_chrome_trace(plain if who == "zlib" else out)
+    if who == "zlib":
+        compress(plain, out)
+        Path(plain).unlink()
+    took = now_ns() - start
+    size = Path(out).stat().st_size
+    Path(out).unlink()
+    return {"events": n_events, "ns": took, "bytes": size}
+
+
+REQUESTS = {"record": record, "walk": walk, "gz": gz}
 
 if __name__ == "__main__":
     gc.disable()  # collections would take torch's profiler longer still

@@ -33,7 +33,7 @@ class LiveBook:
 
     def contests(self) -> list[Contest]:
         return [self.hooks(), self.ranges("off"), self.ranges("on"), self.million(),
-                self.walk()]
+                self.walk(), self.export_gz()]
 
     def hooks(self) -> Contest:
         argv = self.argv("bench_hooks.py")
@@ -118,7 +118,6 @@ class LiveBook:
             ),
         )
 
-
     def walk(self) -> Contest:
         argv = self.argv("bench_events.py")
         n_torch = N_EVENTS if self.is_full else N_EVENTS_OF_TORCH
@@ -137,6 +136,28 @@ class LiveBook:
             ],
             rounds=5,
             targets=(Target("events.marey", "events.torch", least_times=20),),
+        )
+
+    def export_gz(self) -> Contest:
+        argv = self.argv("bench_events.py")
+        n_torch = N_EVENTS if self.is_full else N_EVENTS_OF_TORCH
+        out = str(self.cache / "events.json.gz")
+
+        def contestant(who: str, label: str, count: int, **how: Any) -> Contestant:
+            return Contestant(f"export_gz.{who}", f"{label}, {count:,} events", argv,
+                              ("gz", who, str(count), out), **how)
+
+        return Contest(
+            "export_chrome_trace to .json.gz, an event", "ns_per_event", per("events"),
+            [
+                contestant("marey", "marey.profile", N_EVENTS),
+                contestant("zlib", "its .json, then zlib at level 6", N_EVENTS, rounds=2),
+                contestant("torch", "torch.profiler", n_torch, fresh=True, rounds=1),
+            ],
+            rounds=5,
+            targets=(Target("export_gz.marey", "export_gz.torch", least_times=5),),
+            further=(Measure("size of the file, an event", "bytes_per_event",
+                             per("events", "bytes"), "size"),),
         )
 
 
