@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contests import HERE, Contest, Contestant, Measure, Target, per
+from contests import HERE, Contest, Contestant, Measure, Target, milliseconds, per
 from servers import Answer
 
 N_EVENTS = 1_000_000
@@ -33,7 +33,9 @@ class LiveBook:
 
     def contests(self) -> list[Contest]:
         return [self.hooks(), self.ranges("off"), self.ranges("on"), self.million(),
-                self.walk(), self.export_gz()]
+                self.walk(), self.export_gz(),
+                self.training("resnet", "a residual network like ResNet-18"),
+                self.training("gpt", "a transformer of 4 layers")]
 
     def hooks(self) -> Contest:
         argv = self.argv("bench_hooks.py")
@@ -116,6 +118,20 @@ class LiveBook:
                         "bytes_per_event", peak, "peak",
                         (Target("million.marey_cold", "million.torch", least_times=30),)),
             ),
+        )
+
+    def training(self, model: str, what: str) -> Contest:
+        argv, key = self.argv("bench_training.py"), f"training.{model}"
+
+        def contestant(who: str, label: str) -> Contestant:
+            return Contestant(f"{key}.{who}", label, argv, ("step", model, who), "warm")
+
+        return Contest(
+            f"a step of training, {what}, on one thread, with shapes", "ms", milliseconds,
+            [contestant("marey", "marey.profile"), contestant("none", "without a profiler"),
+             contestant("torch", "torch.profiler")],
+            rounds=9,
+            targets=(Target(f"{key}.marey", f"{key}.none", least_times=0.98),),
         )
 
     def walk(self) -> Contest:

@@ -84,9 +84,9 @@ static inline struct marey_open_range *marey__open_push(struct marey_open_ranges
     } else {
         if (open->n_places == open->capacity && !marey__open_grow(open))
             return NULL;
-        MAREY_ASSERT(open->at != NULL); /* there is a place, if not before then from now on */
         pushed = &open->at[open->n_places++];
     }
+    MAREY_ASSERT(pushed != NULL);
     const uint32_t place = marey__open_place(open, pushed);
     *pushed = *range;
     pushed->below = open->top;
