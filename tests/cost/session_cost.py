@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from collections.abc import Callable
 
 import torch
 
@@ -27,8 +28,16 @@ def ranges(n: int) -> None:
             pass
 
 
-def count(when: str) -> None:
-    for work in (operators, ranges):
+def own_ranges(n: int) -> None:
+    import marey
+
+    for _ in range(n):
+        with marey.record_function("own"):
+            pass
+
+
+def count(when: str, *works: Callable[[int], None]) -> None:
+    for work in works or (operators, ranges, own_ranges):
         work(N_FIRST)
         marks.count_begin()
         work(N_TIMES)
@@ -38,12 +47,13 @@ def count(when: str) -> None:
 def sessions() -> None:
     import marey
 
+    count("before", own_ranges)
     for record_shapes in (False, True):
         when = "with shapes" if record_shapes else "recording"
         with marey.profile(record_shapes=record_shapes) as prof:
             count(when)
         names = [row.key for row in prof.key_averages()]
-        assert names.count("aten::add_") == 1 and "x" in names
+        assert names.count("aten::add_") == 1 and "x" in names and "own" in names
         count(f"after {when}")
 
 
@@ -51,6 +61,6 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     gc.disable()
     operators(N_FIRST)
-    count("unused")
-    count("before")
+    count("unused", operators, ranges)
+    count("before", operators, ranges)
     sessions()
