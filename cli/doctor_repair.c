@@ -21,9 +21,10 @@ static void tell(const struct diagnosis *diagnosis, const char *path)
         if (row->map == MAREY_LEDGER_FINDING && marey_chrome_mends(row))
             n_findings += row->count;
     }
-    message_print("wrote '%s': %" PRIu64 " records left out, %" PRIu64 " repaired, %" PRIu64
-                  " findings mended",
-                  path, n_set_aside, n_repaired, n_findings);
+    message_print("wrote '%s': %" PRIu64 " record%s left out, %" PRIu64 " repaired, %" PRIu64
+                  " finding%s mended",
+                  path, n_set_aside, n_set_aside == 1 ? "" : "s", n_repaired, n_findings,
+                  n_findings == 1 ? "" : "s");
 }
 
 enum cli_exit diagnosis_repair(const struct diagnosis *diagnosis, const char *path, bool scrub,

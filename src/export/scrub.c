@@ -21,7 +21,8 @@ enum sort {
     SORT_SYNC = MAREY_FORM_SYNC,
     SORT_KERNEL_BACKEND = MAREY_FORM_KERNEL_BACKEND,
     SORT_STACK = MAREY_N_FORMS, /* frames, with their files as far as the package */
-    SORT_COUNTS                 /* an object of numbers by reason: the members of it need no row */
+    SORT_COUNTS,                /* an object of numbers by reason: the members of it need no row */
+    SORT_HIDDEN /* "scrubbed" for any value: that the member is there tells the torch version */
 };
 
 struct row {
@@ -39,6 +40,8 @@ static const struct row head_table[] = {
     {"with_stack", SORT_NUMBERS},
     {"with_flops", SORT_NUMBERS},
     {"with_modules", SORT_NUMBERS},
+    {"host_name", SORT_HIDDEN},
+    {"trace_id", SORT_HIDDEN},
     {"cupti_version", SORT_NUMBERS},
     {"cuda_runtime_version", SORT_NUMBERS},
     {"cuda_driver_version", SORT_NUMBERS},
@@ -201,6 +204,13 @@ static void add_string(enum sort sort, struct marey_str raw, struct marey_textbu
 static bool add_object(enum marey_scrub_place place, struct marey_json *json,
                        struct marey_textbuf *out);
 
+/* Adds "scrubbed" for any value but the empty text, which tells readers as much as no member. */
+static void add_hidden(struct marey_json *json, struct marey_textbuf *out)
+{
+    const struct marey_str raw = marey__json_raw(json);
+    marey__text_add_c(out, marey__str_is_c(raw, "\"\"") ? "\"\"" : "\"scrubbed\"");
+}
+
 /* Adds the next value as far as it may be shown. */
 static void add_value(enum marey_scrub_place place, enum sort sort, struct marey_json *json,
                       struct marey_textbuf *out)
@@ -208,7 +218,9 @@ static void add_value(enum marey_scrub_place place, enum sort sort, struct marey
     struct marey_str raw;
     const char first = marey__json_peek(json);
     const char *separator = "[";
-    if (first == '"') {
+    if (sort == SORT_HIDDEN) {
+        add_hidden(json, out);
+    } else if (first == '"') {
         (void)marey__json_string(json, &raw);
         add_string(sort, raw, out);
     } else if (first == '{') {

@@ -105,7 +105,7 @@ def test_what_was_left_out_and_repaired_is_told(command: Path, tmp_path: Path) -
         encoding="utf-8")  # fmt: skip
     done = run(command, "doctor", "--repair", fixed, broken)
     assert done.returncode == 1
-    assert "records left out" in done.stderr
+    assert "2 records left out" in done.stderr
     written = read_strictly(fixed)
     assert written["k"] == {"a": None}
     assert written["mareyLeftOut"] == {"empty_record": 1, "negative_dur": 1}
@@ -115,6 +115,13 @@ def test_what_was_left_out_and_repaired_is_told(command: Path, tmp_path: Path) -
     refused = run(command, "doctor", "--repair", fixed, broken)
     assert refused.returncode == 3
     assert "file exists, use --force to overwrite it" in refused.stderr
+
+
+def test_one_record_left_out_is_told_as_one(command: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"traceEvents":[{},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}]}', "utf-8")
+    done = run(command, "doctor", "--repair", tmp_path / "fixed.json", broken)
+    assert ": 1 record left out, 0 repaired, 0 findings mended" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -132,7 +139,8 @@ def test_what_is_mended_is_counted(
     broken.write_text(f'{{"traceEvents":[{record % args}]}}', encoding="utf-8")
     done = run(command, "doctor", "--repair", fixed, broken)
     is_finding = reason == "bad_args"
-    assert f"0 records left out, {int(not is_finding)} repaired, {int(is_finding)} findings mended" in done.stderr
+    mended_findings = "1 finding mended" if is_finding else "0 findings mended"
+    assert f"0 records left out, {int(not is_finding)} repaired, {mended_findings}" in done.stderr
     written = read_strictly(fixed)
     assert written["mareyRepaired"] == {reason: 1}
     assert written["mareyMended"] == mended
@@ -247,6 +255,20 @@ def test_none_of_what_is_planted_is_written(n_files: int, command: Path, tmp_pat
     assert "train.py(7): step" in records
     assert records["loss"]["args"] == {"loss": 1.5}
     assert marey.load(shown).sources[0].rank == 3
+
+
+def producer(command: Path, trace: Path) -> list[dict[str, Any]]:
+    files = json.loads(run(command, "info", "--format", "json", trace).stdout)["files"]
+    return [file["written_by"] for file in files]
+
+
+@pytest.mark.parametrize("name", ["torch213_conv_train", "torch211_streams_sync"])
+def test_scrubbing_leaves_the_version_of_torch(name: str, command: Path, data: Path, tmp_path: Path) -> None:
+    trace, shown = data / f"{name}.json.gz", tmp_path / "shown.json.gz"
+    assert run(command, "convert", "--scrub", trace, shown).returncode == 0
+    assert producer(command, shown) == producer(command, trace)
+    tables = [run(command, "report", "--compat", "torch", "-n", "-1", file).stdout for file in (trace, shown)]
+    assert tables[0] == tables[1] != ""
 
 
 def table(command: Path, trace: Path) -> list[dict[str, str]]:
