@@ -48,6 +48,28 @@ static bool is_folder(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* A name that is not as torch's own may be a trace all the same. */
+static enum marey_status tell_left_out(const char *folder, struct marey_error *err)
+{
+    char **files = NULL;
+    size_t n = 0;
+
+    const enum marey_status status = marey_import_list_left_out(folder, &files, &n, err);
+    if (status != MAREY_OK)
+        return status;
+    if (n == 1)
+        message_print(
+            "passed over: '%s': others in the folder end in .pt.trace.json(.gz), as those "
+            "of torch do, name it to read it",
+            files[0]);
+    else if (n > 1)
+        message_print("passed over: '%s' and %zu more: others in the folder end in "
+                      ".pt.trace.json(.gz), as those of torch do, name them to read them",
+                      files[0], n - 1);
+    marey_import_paths_free(files);
+    return MAREY_OK;
+}
+
 static enum marey_status add_folder(struct input_paths *paths, const char *folder,
                                     struct marey_error *err)
 {
@@ -62,7 +84,7 @@ static enum marey_status add_folder(struct input_paths *paths, const char *folde
         if (!add_path(paths, files[i], true))
             return MAREY_NOMEM;
     }
-    return MAREY_OK;
+    return tell_left_out(folder, err);
 }
 
 static void release_paths(struct input_paths *paths)

@@ -65,6 +65,14 @@ marey_import_bytes(struct marey_str bytes, const struct marey_import_options *op
  * \fails MAREY_IO, MAREY_INVALID (none in there), MAREY_NOMEM */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_import_list_folder(const char *folder, char ***paths, size_t *n, struct marey_error *err);
+
+/* What marey_import_list_folder leaves out of a folder where any name ends in
+ * .pt.trace.json(.gz): the others that end in .json or .json.gz, sorted by name. They may be
+ * traces, so whoever reads the folder tells of them. *n may be 0.
+ * \owns as marey_import_list_folder
+ * \fails as marey_import_list_folder */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_import_list_left_out(const char *folder, char ***paths, size_t *n, struct marey_error *err);
 MAREY_API void marey_import_paths_free(char **paths);
 
 #ifdef __cplusplus

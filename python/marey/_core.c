@@ -259,7 +259,10 @@ static PyObject *module_import_bytes(PyObject *module, PyObject *args)
     return core_trace_wrap(state, trace);
 }
 
-static PyObject *module_list_folder(PyObject *module, PyObject *args)
+typedef enum marey_status (*list_fn)(const char *folder, char ***paths, size_t *n,
+                                     struct marey_error *err);
+
+static PyObject *list_paths(PyObject *module, PyObject *args, list_fn list_files)
 {
     struct marey_error err = {0};
     char **paths = NULL;
@@ -268,8 +271,7 @@ static PyObject *module_list_folder(PyObject *module, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &folder))
         return NULL;
-    const enum marey_status status =
-        marey_import_list_folder(PyBytes_AS_STRING(folder), &paths, &n, &err);
+    const enum marey_status status = list_files(PyBytes_AS_STRING(folder), &paths, &n, &err);
     Py_DECREF(folder);
     if (status != MAREY_OK)
         return core_raise(PyModule_GetState(module), &err);
@@ -284,6 +286,16 @@ static PyObject *module_list_folder(PyObject *module, PyObject *args)
     }
     marey_import_paths_free(paths);
     return list;
+}
+
+static PyObject *module_list_folder(PyObject *module, PyObject *args)
+{
+    return list_paths(module, args, marey_import_list_folder);
+}
+
+static PyObject *module_list_left_out(PyObject *module, PyObject *args)
+{
+    return list_paths(module, args, marey_import_list_left_out);
 }
 
 /* ---- the module ------------------------------------------------------------------------- */
@@ -304,6 +316,7 @@ static PyMethodDef module_methods[] = {
     {"import_paths", module_import_paths, METH_VARARGS, "Load files, given as bytes."},
     {"import_bytes", module_import_bytes, METH_VARARGS, "Load a trace from memory."},
     {"list_folder", module_list_folder, METH_VARARGS, "The trace files of a folder."},
+    {"list_left_out", module_list_left_out, METH_VARARGS, "Files of a folder that are not read."},
     {"library_path", module_library_path, METH_NOARGS, "Where the loaded libmarey lies."},
     {"version", module_version, METH_NOARGS, "Version of the loaded libmarey."},
     {"table_columns", module_table_columns, METH_NOARGS, "Names that columns= takes."},

@@ -58,7 +58,8 @@ def load(
     """Read a trace.
 
     source: a file (.json or .json.gz), a folder (its trace files, one for each rank; what is
-    no trace is passed over with a warning), a list of files, bytes in memory, or an object with ``read()``.
+    no trace is passed over with a warning, and where any name ends in .pt.trace.json(.gz) all
+    others are), a list of files, bytes in memory, or an object with ``read()``.
     check: "fields" looks at what is used; "all" at every byte of every record, so that the
     ledger also tells what is no JSON inside of args.
     threads: how many read, with the same result; None: one for each processor, up to 8.
@@ -145,7 +146,15 @@ def _files_of(path: Path) -> list[str]:
     mode = os.stat(name).st_mode
     if not os.access(name, os.R_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
-    return _core.list_folder(name) if stat.S_ISDIR(mode) else [name]
+    if not stat.S_ISDIR(mode):
+        return [name]
+    files, left_out = _core.list_folder(name), _core.list_left_out(name)
+    if left_out:
+        more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        how = "name them to read them" if more else "name it to read it"
+        others = "others in the folder end in .pt.trace.json(.gz), as those of torch do"
+        warnings.warn(f"passed over: '{left_out[0]}'{more}: {others}, {how}", stacklevel=4)
+    return files
 
 
 # ---- parts of a trace --------------------------------------------------------------------

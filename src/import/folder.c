@@ -95,8 +95,16 @@ static int compare_names(const void *ctx, uint32_t a, uint32_t b)
     return strcmp(name_at(ctx, a), name_at(ctx, b));
 }
 
-/* Sorted indices of the names that count. \owns gives *kept, of listing->n elements */
-static bool choose(const struct listing *listing, uint32_t **kept, size_t *n_kept)
+/* Whether a name is taken, where torch's own names leave out all others: in a folder into which
+ * torch writes, other JSON is mostly no trace, or all ranks once more. */
+static bool is_taken(const struct listing *listing, size_t i)
+{
+    return !listing->has_kineto || is_kineto_name(marey__str(name_at(listing, (uint32_t)i)));
+}
+
+/* Sorted indices of the names that are taken, or of all others.
+ * \owns gives *kept, of listing->n elements */
+static bool choose(const struct listing *listing, bool wants_taken, uint32_t **kept, size_t *n_kept)
 {
     uint32_t *indices = marey__alloc(&listing->alloc, listing->n, sizeof *indices);
     size_t n = 0;
@@ -104,7 +112,7 @@ static bool choose(const struct listing *listing, uint32_t **kept, size_t *n_kep
     if (indices == NULL)
         return false;
     for (size_t i = 0; i < listing->n; i++)
-        if (!listing->has_kineto || is_kineto_name(marey__str(name_at(listing, (uint32_t)i))))
+        if (is_taken(listing, i) == wants_taken)
             indices[n++] = (uint32_t)i;
     if (!marey__sort_indices(&listing->alloc, indices, n, compare_names, listing)) {
         marey__dealloc(&listing->alloc, indices, listing->n, sizeof *indices);
@@ -146,8 +154,8 @@ static char **join(const struct listing *listing, const char *folder, const uint
     return paths;
 }
 
-enum marey_status marey_import_list_folder(const char *folder, char ***paths, size_t *n,
-                                           struct marey_error *err)
+static enum marey_status list_names(const char *folder, bool wants_taken, char ***paths, size_t *n,
+                                    struct marey_error *err)
 {
     struct listing listing = {.alloc = marey__alloc_default()};
     uint32_t *kept = NULL;
@@ -162,7 +170,8 @@ enum marey_status marey_import_list_folder(const char *folder, char ***paths, si
                              "cannot read '%s': no name in it ends in .json or .json.gz", folder);
         goto done;
     }
-    char **joined = choose(&listing, &kept, &n_kept) ? join(&listing, folder, kept, n_kept) : NULL;
+    char **joined =
+        choose(&listing, wants_taken, &kept, &n_kept) ? join(&listing, folder, kept, n_kept) : NULL;
     if (joined == NULL) {
         status = marey__fail_nomem(err);
         goto done;
@@ -176,6 +185,18 @@ done:
     marey__dealloc(&listing.alloc, listing.start, listing.capacity, sizeof *listing.start);
     marey__text_release(&listing.text);
     return status;
+}
+
+enum marey_status marey_import_list_folder(const char *folder, char ***paths, size_t *n,
+                                           struct marey_error *err)
+{
+    return list_names(folder, true, paths, n, err);
+}
+
+enum marey_status marey_import_list_left_out(const char *folder, char ***paths, size_t *n,
+                                             struct marey_error *err)
+{
+    return list_names(folder, false, paths, n, err);
 }
 
 void marey_import_paths_free(char **paths)

@@ -103,6 +103,19 @@ def test_no_traces_in_a_folder_are_passed_over(tmp_path: Path) -> None:
         marey.load(tmp_path)
 
 
+def test_other_names_beside_those_of_torch_are_told(command: Path, tmp_path: Path) -> None:
+    for name in ("w.1.pt.trace.json", "a.json", "b.json"):
+        (tmp_path / name).write_bytes(TEXT)
+    for left_out in (r"a\.json' and 1 more: .*, name them to read them$", r"b\.json': .*, name it to read it$"):
+        with pytest.warns(UserWarning, match=r"^passed over: '.*" + left_out) as told:
+            trace = marey.load(tmp_path)
+        assert (len(trace.sources), len(told)) == (1, 1)
+        assert told[0].filename == __file__
+        done = subprocess.run([command, "info", tmp_path], capture_output=True, check=True, encoding="utf-8", timeout=60)
+        assert done.stderr == f"marey: {told[0].message}\n"
+        (tmp_path / "a.json").unlink(missing_ok=True)
+
+
 def test_a_folder_is_its_trace_files(tmp_path: Path) -> None:
     for name in ("b.json", "a.json"):
         (tmp_path / name).write_bytes(TEXT)

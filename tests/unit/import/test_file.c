@@ -394,6 +394,9 @@ static void folders_list_their_traces(void **state)
     EXPECT_HOLDS(paths[0], "/a.json");
     EXPECT_HOLDS(paths[1], "/b.json.gz");
     marey_import_paths_free(paths);
+    EXPECT_OK(marey_import_list_left_out(folder->path, &paths, &n, &err), &err);
+    EXPECT_U64(n, 0);
+    marey_import_paths_free(paths);
 
     (void)put_text(folder, "z.1.pt.trace.json", "");
     (void)put_text(folder, "y.2.pt.trace.json.gz", "");
@@ -401,6 +404,11 @@ static void folders_list_their_traces(void **state)
     EXPECT_U64(n, 2);
     EXPECT_HOLDS(paths[0], "/y.2.pt.trace.json.gz");
     EXPECT_HOLDS(paths[1], "/z.1.pt.trace.json");
+    marey_import_paths_free(paths);
+    EXPECT_OK(marey_import_list_left_out(folder->path, &paths, &n, &err), &err);
+    EXPECT_U64(n, 2);
+    EXPECT_HOLDS(paths[0], "/a.json");
+    EXPECT_HOLDS(paths[1], "/b.json.gz");
     marey_import_paths_free(paths);
     marey_import_paths_free(NULL);
     EXPECT_STATUS(marey_import_list_folder("/no/such/folder", &paths, &n, &err), MAREY_IO);
