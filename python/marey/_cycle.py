@@ -294,8 +294,14 @@ class Cycles(Results):
         cycle, self.running = self.running, None
         if cycle is not None:
             self.done.append(cycle)
+            cycle.resume()  # where it is switched off: else its last gap would have no end
             cycle.pause()
         return cycle
+
+    def add_nothing(self) -> None:
+        """A cycle of no time, for results where nothing was recorded."""
+        self.begin(None)
+        self.end()
 
     def take_back(self, cycle: Cycle) -> None:
         self.done.remove(cycle)

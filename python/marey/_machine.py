@@ -244,9 +244,14 @@ class Machine:
             return
         if not cycle.cut_unused_step(self._step_name()):
             cycle.steps.append(self.step_num)
-        elif not cycle.steps:
+        if not cycle.steps:
             self.cycles.take_back(cycle)
             self._undelivered = None
+        elif cycle.is_partial:
+            tell(
+                f"cycle {cycle.number} has {len(cycle.steps)} of {cycle.n_active} active steps: the"
+                " profiler was stopped within it"
+            )
 
     def _tell_nothing_reached(self) -> None:
         n_active = n_active_of(self.schedule)

@@ -300,8 +300,9 @@ class _TableList(Sequence[_Item]):
         header: str | None = None,
         top_level_events_only: bool = False,
         time_unit: str | None = None,
+        compat: str | None = "torch",
     ) -> str:
-        """torch's own table, byte for byte."""
+        """torch's own table, byte for byte. compat: for who asks averages of either kind."""
         # torch takes any other unit for "choose one for each cell".
         unit = TIME_UNITS.get(time_unit, 0)
         return self._core.table(

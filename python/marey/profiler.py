@@ -151,6 +151,10 @@ class TorchProfiled(Profiled):
             raise NotInitializedError(
                 "Profiler must be initialized before its results are asked for: it was not started"
             )
+        machine = self._machine
+        if self._focus is None and not machine.is_running and not machine.cycles.shown():
+            # As torch: what was never active is empty, and no error.
+            machine.cycles.add_nothing()
         return super()._shown()
 
     def _view(self) -> TorchView:

@@ -242,8 +242,9 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_FINDING,
             .reason = "unclosed_begin",
-            .meaning = "slices that never end on their thread: taken to the end of the trace",
-            .effect = "the slice reaches to the end of the trace",
+            .meaning =
+                "slices that never end on their thread: taken to the end of what was recorded",
+            .effect = "the slice reaches to the end of what was recorded",
             .remedy = "end what was begun, on the thread that began it, before the recording "
                       "stops",
             .best_grade = 'B',

@@ -176,6 +176,30 @@ def test_before_the_start_there_is_nothing() -> None:
     assert not Path("no").exists()
 
 
+def test_what_was_never_active_is_empty() -> None:
+    """As with torch; marey.profile says that there is nothing."""
+    prof = profiler.profile(schedule=profiler.schedule(wait=5, warmup=1, active=1))
+    with pytest.warns(UserWarning, match="^0 of 1 active steps were reached in 2 steps"), prof:
+        for _ in range(2):
+            work()
+            prof.step()
+    assert len(prof.events()) == len(prof.key_averages()) == 0
+    assert isinstance(prof.key_averages().table(sort_by="cuda_time_total"), str)
+    assert prof.stats.n_records == 0
+    strict = marey.profile(schedule=profiler.schedule(wait=5, warmup=1, active=1))
+    with pytest.warns(UserWarning, match="^0 of 1"), strict:
+        strict.step()
+    with pytest.raises(RuntimeError, match="nothing was recorded yet"):
+        strict.events()
+
+
+def test_compat_may_be_said_twice() -> None:
+    with profiler.profile(compat="torch") as prof:
+        work()
+    averages = prof.key_averages()
+    assert averages.table(compat="torch") == averages.table()
+
+
 def test_a_second_stop_does_nothing() -> None:
     prof = profiler.profile()
     with prof:

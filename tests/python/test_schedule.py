@@ -92,7 +92,9 @@ def test_a_part_of_a_cycle_is_marked(profile: Any, tmp_path: Path) -> None:
         prof.export_chrome_trace(path)
 
     prof = profile(schedule=marey.schedule(wait=1, warmup=1, active=2), on_trace_ready=ready)
-    run(prof, 3)
+    with pytest.warns(UserWarning, match="^cycle 1 has 1 of 2 active steps: ") as said:
+        run(prof, 3)
+    assert said[0].filename == __file__
     assert seen == ["<marey.Cycle 1, steps 2 to 2, 1 of 2 active>"]
     (cycle,) = prof.cycles
     assert (cycle.is_partial, cycle.steps, cycle.n_active) == (True, [2], 2)
@@ -265,6 +267,8 @@ def test_a_profile_that_ends_switched_off(profile: Any) -> None:
         prof.toggle_collection_dynamic(False, [marey.ProfilerActivity.CPU])
         work("off")
     assert [event.name for event in prof.events()] == ["on"]
+    (gap,) = prof.trace.gaps
+    assert prof.events()[0].end_ns <= gap.start_ns < gap.end_ns <= prof.stats.stop_ns
 
 
 # ---- transitions, and torch's own schedule ----------------------------------------------------------------
@@ -354,6 +358,7 @@ def test_schedules_are_torchs(numbers: dict[str, int]) -> None:
 
 @pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
 @pytest.mark.filterwarnings("ignore:0 of")
+@pytest.mark.filterwarnings("ignore:cycle . has")
 @pytest.mark.filterwarnings("ignore:step. was never called")
 @settings(max_examples=60, deadline=None)
 @given(numbers=numbers, n_steps=st.integers(0, 30))
