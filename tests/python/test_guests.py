@@ -353,15 +353,17 @@ def test_a_profile_that_was_made_only_costs_nothing() -> None:
 # ---- processes ---------------------------------------------------------------------------------------------
 
 
-def python(code: str, folder: Path) -> str:
-    """Output of a script that must end well and say nothing else."""
+def python(code: str, folder: Path, told: str = "") -> str:
+    """Output of a script that must end well, tell what is told and say nothing else."""
     script = folder / "script.py"
     script.write_text(textwrap.dedent(code))
     done = subprocess.run([sys.executable, *QUIET, script], capture_output=True, text=True,
                           timeout=300, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
     # torch's profiler tells when it starts and stops.
     said = [line for line in done.stderr.splitlines() if not line.startswith("USDT:")]
-    assert (done.returncode, said) == (0, [])
+    assert done.returncode == 0
+    assert [line for line in said if not told or told not in line] == []
+    assert told in done.stderr
     return done.stdout
 
 
@@ -465,12 +467,13 @@ def idle():
     time.sleep(1000)
 begun = threading.Event()
 loader = torch.utils.data.DataLoader(torch.arange(8.0), num_workers=2)
-prof = marey.profile(record_shapes=True)
+prof = marey.profile(record_shapes=True, on_trace_ready=lambda prof: print(len(prof.events()) > 5))
 prof.start()
 torch.ones(2, requires_grad=True).relu().sum().backward()
 {ENDS[end]}
 """
-    assert python(code, tmp_path) == ""
+    told = "a profiler was still running at the end of the program: it is stopped now"
+    assert python(code, tmp_path, told) == "True\n"
 
 
 # ---- silence -----------------------------------------------------------------------------------------------

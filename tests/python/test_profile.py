@@ -606,9 +606,10 @@ def test_losses_are_said_first() -> None:
     assert n_lost > 0
     for layout in ("torch", "marey"):
         table = prof.key_averages().table(layout=layout)  # type: ignore[arg-type]
-        first, second = table.splitlines()[:2]
+        first, *others = table.splitlines()[:3]
         assert first.startswith("not clean")
-        assert f"{n_lost:,}" in second
+        # The range that was open when the first record was lost has no end.
+        assert any(f"{n_lost:,}" in line for line in others)
 
 
 def test_the_cpu_clock_tells_waiting_from_working() -> None:
