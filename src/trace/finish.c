@@ -79,14 +79,19 @@ static void place_all(struct marey_builder *builder)
         .quarantined = trace->quarantined.n,
         .meta_record = trace->meta_records.n,
     };
+    int64_t file_ns = 0; /* the base of the file that a shifted source is a part of */
     for (size_t i = 0; i < builder->marks.n; i++) {
         const struct marey_source_mark *to =
             i + 1 < builder->marks.n ? &builder->marks.at[i + 1] : &end;
-        int64_t zero_ns = 0;
-        if (__builtin_add_overflow(trace->sources.at[i].base_ns, builder->marks.at[i].shift_ns,
-                                   &zero_ns))
-            zero_ns = trace->sources.at[i].base_ns;
-        place_source(builder, &builder->marks.at[i], to, zero_ns);
+        const int64_t base_ns = trace->sources.at[i].base_ns;
+        const int64_t shift_ns = builder->marks.at[i].shift_ns;
+        int64_t shifted_ns = 0;
+        if (shift_ns == 0)
+            file_ns = base_ns;
+        /* Its times count from the file's base; a shift that says another thing is damaged. */
+        const bool is_part =
+            !__builtin_add_overflow(base_ns, shift_ns, &shifted_ns) && shifted_ns == file_ns;
+        place_source(builder, &builder->marks.at[i], to, is_part ? file_ns : base_ns);
     }
 }
 
