@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "import/members.h"
 #include "import/resync.h"
 #include "import/sniff.h"
 
@@ -25,9 +26,9 @@ struct document {
     struct marey_kineto *kineto;
     struct marey_builder *builder;
     struct marey_walk walk;
+    struct marey_members members;
     const char *at; /* how far the window has been read */
     bool has_list;
-    bool has_rank;
     bool has_parts;  /* the list changed to another source */
     bool is_wrapped; /* the documents are elements of a list */
     bool is_over;    /* the document makes no more sense; doc->at is at the next one or the end */
@@ -104,109 +105,14 @@ static enum marey_status skip_to_token(struct document *doc, struct marey_error 
     }
 }
 
+static uint64_t offset_of(const struct document *doc, const char *at)
+{
+    return MAREY_OFFSET(doc->kineto->source_idx, byte_of(doc, at));
+}
+
 static void note(struct document *doc, enum marey_reason reason, const char *at)
 {
-    marey__account_note(doc->kineto->account, reason,
-                        MAREY_OFFSET(doc->kineto->source_idx, byte_of(doc, at)));
-}
-
-/* ---- members ---------------------------------------------------------------------------- */
-
-/* A number, or one in quotes. */
-static bool value_i64(const struct marey_value *value, int64_t *number)
-{
-    return (value->type == MAREY_VALUE_NUMBER || value->type == MAREY_VALUE_STRING) &&
-           marey__decimal_scaled(value->text, 0, number);
-}
-
-static void take_distributed(struct document *doc, struct marey_str text)
-{
-    struct marey_source *source = marey__builder_source(doc->builder);
-    struct marey_json json = marey__json(text);
-    struct marey_str key;
-    int64_t number = 0;
-
-    if (!marey__json_enter(&json, '{'))
-        return;
-    while (marey__json_key(&json, &key)) {
-        if (marey__json_spells(key, "rank")) {
-            if (marey__json_i64(&json, &number)) {
-                source->rank = number;
-                doc->has_rank = true;
-            }
-        } else if (marey__json_spells(key, "world_size")) {
-            if (marey__json_i64(&json, &number))
-                source->world_size = number;
-        } else {
-            marey__json_skip(&json);
-        }
-    }
-}
-
-/* What the recorder of a session says of it, as the intake writes it: what cannot be seen in
- * the records. */
-static void take_recording(struct document *doc, struct marey_str text)
-{
-    struct marey_account *account = marey__builder_account(doc->builder);
-    const uint64_t offset = MAREY_OFFSET(doc->kineto->source_idx, 0);
-    struct marey_json json = marey__json(text);
-    struct marey_str key;
-    int64_t number = 0;
-
-    if (!marey__json_enter(&json, '{'))
-        return;
-    while (marey__json_key(&json, &key)) {
-        const bool is_lost = marey__json_spells(key, "lost");
-        const bool is_open = marey__json_spells(key, "open");
-        if (!is_lost && !is_open && !marey__json_spells(key, "clock_error_ns"))
-            marey__json_skip(&json);
-        else if (!marey__json_i64(&json, &number) || number < 0)
-            return;
-        else if (is_lost || is_open)
-            marey__account_add(account, is_lost ? MAREY_REASON_LOST : MAREY_REASON_UNCLOSED_BEGIN,
-                               (uint64_t)number, offset);
-        else if (number > MAREY_CLOCK_LIMIT_NS)
-            marey__account_note(account, MAREY_REASON_CLOCK_UNSURE, offset);
-    }
-}
-
-static enum marey_status take_member(struct document *doc, struct marey_str key,
-                                     const struct marey_value *value, struct marey_error *err)
-{
-    struct marey_str json = value->text;
-    struct marey_textbuf *name = &doc->kineto->scratch;
-    int64_t number = 0;
-
-    /* As text, like any name: an export escapes it again. */
-    marey__text_reset(name);
-    marey__json_unescape(key, name);
-    if (marey__text_failed(name))
-        return marey__fail_nomem(err);
-    key = (struct marey_str){name->ptr, name->len};
-    if (marey__str_is_c(key, "traceEvents")) { /* no list: the key is not for anything else */
-        note(doc, MAREY_REASON_BAD_METADATA, value->text.ptr);
-        return MAREY_OK;
-    }
-    if (value->type == MAREY_VALUE_STRING) { /* its text without the quotes, so far */
-        json.ptr--;
-        json.len += 2;
-    }
-    marey__builder_add_meta(doc->builder, key, json);
-    size_t wrong = 0;
-    if (doc->walk.checker != NULL && marey__json_check(json, &wrong) != NULL)
-        note(doc, MAREY_REASON_BAD_METADATA, value->text.ptr);
-    if (marey__str_is_c(key, "distributedInfo") && value->type == MAREY_VALUE_OBJECT)
-        take_distributed(doc, json);
-    if (marey__str_is_c(key, "marey") && value->type == MAREY_VALUE_OBJECT)
-        take_recording(doc, json);
-    if (marey__str_is_c(key, "baseTimeNanoseconds") && value->type != MAREY_VALUE_NULL) {
-        if (value_i64(value, &number) && number >= -MAREY_TIME_LIMIT_NS / 2 &&
-            number <= MAREY_TIME_LIMIT_NS / 2)
-            marey__builder_source(doc->builder)->base_ns = number;
-        else
-            note(doc, MAREY_REASON_BAD_METADATA, value->text.ptr);
-    }
-    return MAREY_OK;
+    marey__account_note(doc->kineto->account, reason, offset_of(doc, at));
 }
 
 /* ---- damage ------------------------------------------------------------------------------- */
@@ -237,8 +143,8 @@ static void finish_source(struct document *doc)
     source->is_gzip = doc->feed.is_gzip;
     source->n_records = kineto->n_records;
     source->n_metadata = kineto->n_metadata;
-    source->rank_is_assumed = !doc->has_rank;
-    if (!doc->has_rank) {
+    source->rank_is_assumed = !doc->members.has_rank;
+    if (!doc->members.has_rank) {
         source->rank = kineto->source_idx;
         marey__account_note(kineto->account, MAREY_REASON_RANK_ASSUMED, offset);
     }
@@ -286,15 +192,39 @@ static enum marey_status end_before(struct document *doc, const char *at)
     return MAREY_OK;
 }
 
+static const char *earlier(const char *a, const char *b)
+{
+    return b == NULL || (a != NULL && a < b) ? a : b;
+}
+
+/* The next record behind doc->at, which begins none. */
+static const char *find_record(const struct document *doc)
+{
+    const bool is_bare = doc->walk.is_bare;
+    const char *end = window_end(doc);
+    const char *next = marey__resync_record(doc->at, end, !is_bare);
+
+    next = earlier(next, marey__resync_unquoted(doc->at, next != NULL ? next : end));
+    return is_bare ? earlier(next, marey__resync_line(doc->at, next != NULL ? next : end)) : next;
+}
+
+/* Whether the rest of the text is one line that is whole. */
+static bool is_whole_line(const char *at, const char *end)
+{
+    const char *line_end = memchr(at, '\n', (size_t)(end - at));
+
+    return line_end != NULL && skip_white(line_end) >= end;
+}
+
 /* What begins at doc->at is no record: goes to the next that begins, or to the end of the list. */
 static enum marey_status pass_broken(struct document *doc, struct marey_error *err)
 {
     const bool is_bare = doc->walk.is_bare;
-    const char *next = marey__resync_record(doc->at, window_end(doc), !is_bare);
+    const char *next = find_record(doc);
 
     while (next == NULL && !doc->feed.is_end) {
         MAREY_TRY(next_window(doc, err));
-        next = marey__resync_record(doc->at, window_end(doc), !is_bare);
+        next = find_record(doc);
     }
     const char *further = marey__resync_document(doc->at, next != NULL ? next : window_end(doc));
     if (further != NULL) {
@@ -303,6 +233,8 @@ static enum marey_status pass_broken(struct document *doc, struct marey_error *e
     }
     if (next == NULL && !is_bare)
         next = marey__resync_list_end(doc->at, window_end(doc));
+    if (next == NULL && is_bare && is_whole_line(doc->at, window_end(doc)))
+        next = window_end(doc);
     if (next != NULL) {
         note_broken(doc, MAREY_REASON_SYNTAX);
         doc->at = next;
@@ -402,46 +334,6 @@ static enum marey_status begin_further(struct document *doc, struct marey_error 
     return MAREY_OK;
 }
 
-static enum marey_value_type type_of(char first)
-{
-    switch (first) {
-    case '"':
-        return MAREY_VALUE_STRING;
-    case '{':
-        return MAREY_VALUE_OBJECT;
-    case '[':
-        return MAREY_VALUE_ARRAY;
-    case 'n':
-        return MAREY_VALUE_NULL;
-    case 't':
-    case 'f':
-        return MAREY_VALUE_BOOL;
-    default:
-        return MAREY_VALUE_NUMBER;
-    }
-}
-
-/* The members of a head that stands in the marker of its part. */
-static enum marey_status take_members(struct document *doc, struct marey_str head,
-                                      struct marey_error *err)
-{
-    struct marey_json json = marey__json(head);
-    struct marey_str key;
-
-    if (!marey__json_enter(&json, '{'))
-        return MAREY_OK;
-    while (marey__json_key(&json, &key)) {
-        struct marey_value value = {.text = marey__json_raw(&json)};
-        if (json.failed)
-            break;
-        value.type = type_of(value.text.ptr[0]);
-        if (value.type == MAREY_VALUE_STRING)
-            value.text = (struct marey_str){value.text.ptr + 1, value.text.len - 2};
-        MAREY_TRY(take_member(doc, key, &value, err));
-    }
-    return MAREY_OK;
-}
-
 /* Behind the marker of a part: what follows is of another source, which has its own tracks. */
 static enum marey_status begin_part(struct document *doc, struct marey_error *err)
 {
@@ -454,7 +346,7 @@ static enum marey_status begin_part(struct document *doc, struct marey_error *er
     if (begin.source != 0) {
         finish_source(doc);
         MAREY_TRY(begin_further(doc, err));
-        doc->has_rank = false;
+        doc->members.has_rank = false;
         doc->n_broken = 0;
     }
     marey__builder_shift_source(doc->builder, begin.shift_ns);
@@ -462,7 +354,8 @@ static enum marey_status begin_part(struct document *doc, struct marey_error *er
         return marey__fail_nomem(err);
     if (begin.source == 0)
         return MAREY_OK; /* its members stand around the list */
-    const enum marey_status status = take_members(doc, begin.head, err);
+    const enum marey_status status =
+        marey__members_take_all(&doc->members, begin.head, offset_of(doc, doc->at), err);
     if (status != MAREY_FORMAT)
         return status;
     note(doc, MAREY_REASON_BAD_METADATA, doc->at);
@@ -641,10 +534,13 @@ static enum marey_status read_member(struct document *doc, struct marey_error *e
         const char *swallowed = find_swallowed(doc, &member);
         if (swallowed != NULL)
             return end_before(doc, swallowed);
-        MAREY_TRY(take_member(doc, member.key, &member.value, err));
+        MAREY_TRY(marey__members_take(&doc->members, member.key, &member.value,
+                                      offset_of(doc, member.value.text.ptr), err));
         doc->at = member.end;
         return MAREY_OK;
     }
+    if (doc->has_list) /* both are read */
+        note(doc, MAREY_REASON_DUPLICATE_KEY, doc->at);
     doc->at = member.list;
     doc->has_list = true;
     return read_list(doc, err);
@@ -748,6 +644,8 @@ static enum marey_status read_frame(struct document *doc, struct marey_error *er
     const char *sniffed = marey__sniff_bytes(head);
 
     MAREY_TRY(skip_to_token(doc, err));
+    if (marey__sniff_is_wide(head))
+        return fail_sniffed(doc, sniffed, err);
     bool is_bare = false;
     if (*doc->at == '{')
         MAREY_TRY(is_record(doc, &is_bare, err));
@@ -783,7 +681,7 @@ static enum marey_status read_source(struct document *doc, struct marey_error *e
     doc->is_over = false;
     doc->has_list = false;
     doc->has_parts = false;
-    doc->has_rank = false;
+    doc->members.has_rank = false;
     doc->n_broken = 0;
     forget_templates(doc);
     marey__builder_source(doc->builder)->world_size = MAREY_UNKNOWN;
@@ -905,6 +803,8 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
     MAREY_TRY(marey__feed_open(&doc.feed, alloc, place, &plan, err));
     doc.expect_at = EXPECT_FROM_BYTES;
     doc.walk.kineto = kineto;
+    doc.members.kineto = kineto;
+    doc.members.checks_all = reading->checks_all;
     doc.walk.uses_templates = !reading->no_templates;
     doc.walk.learnt = marey__alloc_zero(alloc, 1, sizeof *doc.walk.learnt);
     if (doc.walk.learnt != NULL)

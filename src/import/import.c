@@ -74,6 +74,10 @@ static enum marey_status check_new(struct load *load, uint32_t place_idx, struct
     const struct marey_place *place = &load->places->place[place_idx];
     const struct marey_place_id *id = &place->id;
 
+    for (uint32_t i = 0; strcmp(place->path, "-") == 0 && i < place_idx; i++)
+        if (strcmp(load->places->place[i].path, "-") == 0)
+            return marey__fail(err, MAREY_INVALID,
+                               "cannot read '-': standard input is named twice");
     if (place->is_spill)
         return MAREY_OK;
     uint32_t *first =

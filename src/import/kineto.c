@@ -14,6 +14,7 @@ struct incoming {
     struct marey_resolved *to;
     int64_t ts_ns;
     enum marey_time ts;
+    uint32_t damage; /* bits of repairs: they count if the record is used */
 };
 
 bool marey__kineto_init(struct marey_kineto *kineto, const struct marey_alloc *alloc,
@@ -461,8 +462,15 @@ static const struct {
 
 static const char other_phases[] = "TpONDPvVRc(),a";
 
+/* Beside the damage of names: times that were read in spite of their text. */
+enum { NUMBER_IN_QUOTES = 1 << 8, NUMBER_MISPRINTED = 1 << 9 };
+
 static void note_damage(struct marey_kineto *kineto, const struct incoming *in, uint32_t damage)
 {
+    if ((damage & NUMBER_IN_QUOTES) != 0)
+        note(kineto, in, MAREY_REASON_NUMBER_AS_TEXT);
+    if ((damage & NUMBER_MISPRINTED) != 0)
+        note(kineto, in, MAREY_REASON_BAD_NUMBER);
     if ((damage & MAREY_NAME_BAD_UTF8) != 0)
         note(kineto, in, MAREY_REASON_BAD_UTF8);
     if ((damage & MAREY_NAME_CONTROL) != 0)
@@ -510,20 +518,16 @@ static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
     if ((value[MAREY_FIELD_TS].type == MAREY_VALUE_STRING && in->ts == MAREY_TIME_OK) ||
         (value[MAREY_FIELD_DUR].type == MAREY_VALUE_STRING &&
          is_number_text(value[MAREY_FIELD_DUR].text)))
-        note(kineto, in, MAREY_REASON_NUMBER_AS_TEXT);
-    bool is_bad = false;
+        damage |= NUMBER_IN_QUOTES;
     for (int i = MAREY_FIELD_TS; i <= MAREY_FIELD_DUR; i++) {
         int64_t ns = 0;
         if (value[i].type != MAREY_VALUE_NUMBER || is_number_text(value[i].text))
             continue;
         if (marey__kineto_time(&value[i], &ns) == MAREY_TIME_NONE)
             return i == MAREY_FIELD_TS ? "a ts that is no number" : "a dur that is no number";
-        is_bad = true;
+        damage |= NUMBER_MISPRINTED;
     }
-    if (is_bad)
-        note(kineto, in, MAREY_REASON_BAD_NUMBER);
-    if (damage != 0)
-        note_damage(kineto, in, damage);
+    in->damage = damage;
     return NULL;
 }
 
@@ -579,7 +583,10 @@ const char *marey__kineto_add(struct marey_kineto *kineto, const struct marey_fi
     }
     kineto->n_without_phase += kineto->last.phase == '\0';
     const char *broken = resolve(kineto, &in);
-    if (broken == NULL)
-        dispatch(kineto, &in);
-    return broken;
+    if (broken != NULL)
+        return broken;
+    dispatch(kineto, &in);
+    if (in.damage != 0 && !in.to->is_set_aside)
+        note_damage(kineto, &in, in.damage);
+    return NULL;
 }

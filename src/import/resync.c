@@ -55,6 +55,36 @@ const char *marey__resync_record(const char *from, const char *end, bool wants_c
     return NULL;
 }
 
+const char *marey__resync_unquoted(const char *from, const char *end)
+{
+    for (const char *at = from; at < end && *at != '"'; at++)
+        if (*at == '{' && at > from && marey__resync_is_record(at, end))
+            return at;
+    return NULL;
+}
+
+const char *marey__resync_line(const char *from, const char *end)
+{
+    for (const char *at = from; at < end;) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (at == NULL)
+            return NULL;
+        at = skip_white(at, end);
+        if (at < end && *at == '{' && marey__resync_is_record(at, end))
+            return at;
+    }
+    return NULL;
+}
+
+/* Words such as a comment: nothing that a string or a container of a document could end with. */
+static bool is_afterword(const char *at, const char *end)
+{
+    for (; at < end; at++)
+        if (*at == '\0' || strchr("\"{}[],:", *at) != NULL)
+            return false;
+    return true;
+}
+
 /* Members up to the brace that ends the document, or nothing. */
 static bool is_tail(const char *at, const char *end)
 {
@@ -62,7 +92,7 @@ static bool is_tail(const char *at, const char *end)
     if (at == end)
         return true;
     if (*at == '}')
-        return skip_white(at + 1, end) == end;
+        return is_afterword(at + 1, end);
     if (*at != ',' || end - at > MAX_TAIL_BYTES)
         return false;
 

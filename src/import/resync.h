@@ -16,8 +16,17 @@
  * brace and a comma, which lines do without. NULL: none begins there, as far as the text goes. */
 const char *marey__resync_record(const char *from, const char *end, bool wants_comma);
 
+/* The brace of the first record behind `from` that no string of the text between can hold: without
+ * a quote in that text none is open. NULL: none begins there, as far as the text goes. */
+const char *marey__resync_unquoted(const char *from, const char *end);
+
+/* The brace of the first record that begins a line behind that of `from`, for text that has a
+ * record a line. NULL: none does, as far as the text goes. */
+const char *marey__resync_line(const char *from, const char *end);
+
 /* The bracket that closes the list of records: what follows it up to `end`, where the text ends, is
- * the end of a document (`]`, or `]` and members and `}`). NULL: there is none. */
+ * the end of a document (`]`, or `]` and members and `}`), perhaps with words behind it that are
+ * none of JSON. NULL: there is none. */
 const char *marey__resync_list_end(const char *from, const char *end);
 
 /* Behind the bracket of `"traceEvents": [`. NULL: it is not in [from, end). */

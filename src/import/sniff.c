@@ -25,6 +25,10 @@ static const struct {
     {"\x1f\x8b", 2, "it is compressed by gzip twice, decompress it once"},
     {"\xff\xfe", 2, "it is UTF-16 text, JSON is UTF-8"},
     {"\xfe\xff", 2, "it is UTF-16 text, JSON is UTF-8"},
+    {"{\0", 2, "it is UTF-16 text, JSON is UTF-8"},
+    {"[\0", 2, "it is UTF-16 text, JSON is UTF-8"},
+    {"\0{", 2, "it is UTF-16 text, JSON is UTF-8"},
+    {"\0[", 2, "it is UTF-16 text, JSON is UTF-8"},
     {"<", 1, "it is a page of HTML or XML"},
     {"\x80\x02", 2, "it is a pickle, such as memory snapshots and checkpoints"},
     {"\x80\x04", 2, "it is a pickle, such as memory snapshots and checkpoints"},
@@ -48,6 +52,11 @@ const char *marey__sniff_bytes(struct marey_str head)
     return "it is no JSON";
 }
 
+bool marey__sniff_is_wide(struct marey_str head)
+{
+    return head.len >= 2 && (head.ptr[0] == '{' || head.ptr[0] == '[') && head.ptr[1] == '\0';
+}
+
 bool marey__sniff_start(struct marey_str head, const char **what)
 {
     size_t at = 0;
@@ -60,7 +69,7 @@ bool marey__sniff_start(struct marey_str head, const char **what)
         at++;
     if (at == head.len)
         return false;
-    if (head.ptr[at] != '{' && head.ptr[at] != '[')
+    if ((head.ptr[at] != '{' && head.ptr[at] != '[') || marey__sniff_is_wide(head))
         *what = marey__sniff_bytes(head);
     return true;
 }

@@ -17,6 +17,9 @@ const char *marey__sniff_bytes(struct marey_str head);
  * list begins there, or what it seems to be. */
 bool marey__sniff_start(struct marey_str head, const char **what);
 
+/* True if the text begins as JSON does, in characters of two bytes. */
+bool marey__sniff_is_wide(struct marey_str head);
+
 /* What a list whose first element is not an object looks like. */
 const char *marey__sniff_list(struct marey_str head);
 

@@ -116,7 +116,7 @@ static void add_meta(struct intake *in, const char *key, const char *format, ...
     va_start(values, format);
     (void)vsnprintf(json, sizeof json, format, values);
     va_end(values);
-    marey__builder_add_meta(in->builder, marey__str(key), marey__str(json));
+    (void)marey__builder_set_meta(in->builder, marey__str(key), marey__str(json));
 }
 
 /* The largest of all sessions; MAREY_UNKNOWN is smaller than any. */
@@ -195,8 +195,8 @@ static void add_metas_of(struct intake *in, size_t session_idx)
         for (size_t k = session_idx + 1; k < args->n_recorded && !is_later; k++)
             is_later = has_key(args->recorded[k].session, key_of(meta));
         if (!is_later)
-            marey__builder_add_meta(in->builder, key_of(meta),
-                                    (struct marey_str){meta->json, meta->json_len});
+            (void)marey__builder_set_meta(in->builder, key_of(meta),
+                                          (struct marey_str){meta->json, meta->json_len});
     }
 }
 

@@ -43,6 +43,7 @@ struct marey_builder {
     uint32_t source_idx;
     struct marey_hashmap track_map; /* hash of the key, probed by adding 1 */
     struct marey_hashmap async_map;
+    struct marey_hashmap meta_map;    /* source and key of a member -> its place */
     struct marey_hashmap late_labels; /* categories and arrows without a place of their own */
     MAREY_ARRAY(struct marey_source_mark) marks;
     MAREY_ARRAY(struct marey_open_row) open;

@@ -35,6 +35,7 @@ struct marey_builder *marey__builder_new(const struct marey_alloc *alloc)
     marey__hashmap_init(&builder->track_map, alloc);
     marey__hashmap_init(&builder->async_map, alloc);
     marey__hashmap_init(&builder->late_labels, alloc);
+    marey__hashmap_init(&builder->meta_map, alloc);
     builder->trace = marey__trace_new(alloc);
     if (builder->trace == NULL) {
         marey__builder_free(builder);
@@ -52,6 +53,7 @@ void marey__builder_free(struct marey_builder *builder)
     marey__dealloc(&alloc, builder->open.at, builder->open.capacity, sizeof *builder->open.at);
     marey__dealloc(&alloc, builder->open_tracks.at, builder->open_tracks.capacity,
                    sizeof *builder->open_tracks.at);
+    marey__hashmap_release(&builder->meta_map);
     marey__hashmap_release(&builder->late_labels);
     marey__hashmap_release(&builder->async_map);
     marey__hashmap_release(&builder->track_map);
@@ -575,7 +577,7 @@ void marey__builder_add_async(struct marey_builder *builder, const struct marey_
     *place = top == MAREY_NONE ? MAREY_NONE - 1 : top;
 }
 
-void marey__builder_add_meta(struct marey_builder *builder, struct marey_str key,
+bool marey__builder_set_meta(struct marey_builder *builder, struct marey_str key,
                              struct marey_str json)
 {
     struct marey_trace *trace = builder->trace;
@@ -583,9 +585,19 @@ void marey__builder_add_meta(struct marey_builder *builder, struct marey_str key
     const uint32_t json_id = marey__intern(&trace->strings, json);
     if (key_id == MAREY_NONE || json_id == MAREY_NONE || !ROOM(builder, &trace->metas)) {
         builder->failed = true;
-        return;
+        return true;
     }
-    trace->metas.at[trace->metas.n++] = (struct marey_meta){builder->source_idx, key_id, json_id};
+    uint32_t *place =
+        marey__hashmap_put(&builder->meta_map, (uint64_t)builder->source_idx << 32 | key_id);
+    if (place == NULL) {
+        builder->failed = true;
+        return true;
+    }
+    const bool is_new = *place == MAREY_NONE;
+    if (is_new)
+        *place = (uint32_t)trace->metas.n++;
+    trace->metas.at[*place] = (struct marey_meta){builder->source_idx, key_id, json_id};
+    return is_new;
 }
 
 void marey__builder_add_meta_record(struct marey_builder *builder,

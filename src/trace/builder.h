@@ -128,9 +128,11 @@ void marey__builder_add_flow(struct marey_builder *builder, const struct marey_n
 void marey__builder_add_async(struct marey_builder *builder, const struct marey_new_point *point,
                               uint32_t id_text, char phase);
 
-/* Head and tail members, and M records. */
-void marey__builder_add_meta(struct marey_builder *builder, struct marey_str key,
+/* A member of the head or tail, in the place of one of the source with the same key: then false. */
+bool marey__builder_set_meta(struct marey_builder *builder, struct marey_str key,
                              struct marey_str json);
+
+/* An M record. */
 void marey__builder_add_meta_record(struct marey_builder *builder,
                                     const struct marey_meta_record *record);
 

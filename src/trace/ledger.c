@@ -135,6 +135,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "what came after is missing; where only the check sum is wrong, any byte "
                       "may be another than was written, so any number may be wrong",
             .remedy = "the file changed on the disk or on its way: copy it again",
+            .best_grade = 'C',
         },
     [MAREY_REASON_JOINED_DOCUMENTS] =
         {
@@ -190,7 +191,9 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_REPAIRED,
             .reason = "duplicate_key",
-            .meaning = "records with an object that has a key twice: the last one counts",
+            .meaning =
+                "records or documents with a key twice: the last one counts, but both of two "
+                "traceEvents",
             .effect = "nothing, if the last one is the one that was meant",
         },
     [MAREY_REASON_WILD_DURATION] =

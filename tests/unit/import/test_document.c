@@ -44,11 +44,15 @@ static void base_time_counts_wherever_it_stands(void **state)
     static const char *const rows[] = {
         "{\"baseTimeNanoseconds\": 1000, \"traceEvents\": [" X("a", "1", "1") "]}",
         "{\"traceEvents\": [" X("a", "1", "1") "], \"baseTimeNanoseconds\": 1000}",
+        "{\"traceEvents\": [" X("a", "1", "1") "], \"baseTimeNanoseconds\": 10.00e+2}",
+        "{\"traceEvents\": [" X("a", "1", "1") "], \"baseTimeNanoseconds\": \"100000e-2\"}",
         "{\"traceEvents\": [" X("a", "1", "1") "], \"baseTimeNanoseconds\": \"1000\"}"};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct marey_trace *trace = read_text(rows[i]);
         EXPECT_I64(marey_trace_slices(trace).start_ns[0], 2000);
+        EXPECT_U64(count_of(trace, "number_as_text"), strstr(rows[i], ": \"1000") != NULL);
+        EXPECT_U64(count_of(trace, "bad_metadata"), 0);
         marey_trace_free(trace);
     }
 }
@@ -73,6 +77,28 @@ static void rank_comes_from_the_file_or_is_assumed(void **state)
     EXPECT_I64(source->world_size, MAREY_UNKNOWN);
     EXPECT_TRUE(source->rank_is_assumed);
     EXPECT_U64(count_of(trace, "rank_assumed"), 1);
+    marey_trace_free(trace);
+}
+
+/* The last of each source counts; a list cannot be replaced. */
+static void a_member_that_stands_twice_is_counted(void **state)
+{
+    (void)state;
+    struct marey_trace *trace =
+        read_text("{\"a\": 1, \"baseTimeNanoseconds\": 5, \"\\u0061\": 2, \"traceEvents\": [" X(
+            "a", "1", "1") "],"
+                           "\"baseTimeNanoseconds\": 1000, \"traceEvents\": [" X(
+                               "b", "2", "1") "]}"
+                                              "{\"a\": 7, \"traceEvents\": []}");
+    size_t n = 0;
+    const struct marey_meta *meta = marey_trace_metas(trace, &n);
+    EXPECT_U64(n, 3);
+    EXPECT_VIEW(marey_trace_string(trace, meta[0].json_id), "2");
+    EXPECT_VIEW(marey_trace_string(trace, meta[1].json_id), "1000");
+    EXPECT_VIEW(marey_trace_string(trace, meta[2].json_id), "7");
+    EXPECT_U64(count_of(trace, "duplicate_key"), 3);
+    EXPECT_U64(marey_trace_slices(trace).n, 2);
+    EXPECT_I64(marey_trace_slices(trace).start_ns[0], 2000);
     marey_trace_free(trace);
 }
 
@@ -122,6 +148,18 @@ static void what_is_no_trace_is_named(void **state)
         EXPECT_STATUS(read_status(rows[i].bytes, strlen(rows[i].bytes), &err), MAREY_FORMAT);
         EXPECT_HOLDS(err.message, rows[i].part);
         EXPECT_HOLDS(err.message, "cannot read '(bytes)'");
+    }
+}
+
+static void wide_characters_are_named(void **state)
+{
+    static const char *const rows[] = {"{\0\"\0a\0", "[\0{\0\"\0", "\0{\0\"\0a", "\0[\0{\0\"",
+                                       "\xff\xfe{\0\"\0"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_error err = {0};
+        EXPECT_STATUS(read_status(rows[i], 6, &err), MAREY_FORMAT);
+        EXPECT_HOLDS(err.message, "it is UTF-16 text");
     }
 }
 
@@ -181,7 +219,10 @@ static void damage_is_passed_over_and_counted(void **state)
         {"[" M " " B "," M "]", 3, "syntax", 1, "punctuation"},
         {"[" M "," B "," M ",{\"ph\"", 4, "syntax", 1, "partial"},
         {"{\"traceEvents\":[" M "," B "],\"a\":[{}]}", 2, "syntax", 1, NULL},
-        {"[" M ", what is this," M "]", 2, "syntax", 1, NULL},
+        {"[" M ", what is this," M "]", 3, "syntax", 1, NULL},
+        {"[" M ", what is this, " M "]", 3, "syntax", 1, NULL},
+        {"{\"traceEvents\":[" M ",/* x */" M "]} // x", 3, "syntax", 1, "bad_metadata"},
+        {"{\"traceEvents\":[" M "," B "]} // x", 2, "syntax", 1, "bad_metadata"},
         /* What looks like the end of the list, or like a record, is within one. */
         {"[" M ",{\"ph\":\"M\",\"args\":{\"x\":\"a\"b\",\"y\":[{},{}]}}," M "]", 3, "syntax", 1,
          NULL},
@@ -221,7 +262,8 @@ static void words_that_are_no_numbers_pass_in_args(void **state)
 static void a_base_time_out_of_range_is_no_base_time(void **state)
 {
     (void)state;
-    static const char *const values[] = {"9223372036854775807", "\"abc\"", "1.79e19", "-3e18"};
+    static const char *const values[] = {
+        "9223372036854775807", "\"abc\"", "1.79e19", "-3e18", "1.5", "\"100001e-2\"", "1.05e1"};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         char json[256];
@@ -361,6 +403,12 @@ static void records_and_documents_are_read_from_lines_and_lists(void **state)
         {XS("a", "1") "\n" XS("b", "2") "\n{\"ph\":\"X\",\"name\":\"c", 1, 3, "partial", "syntax"},
         {XS("a", "1") "\n" B "\n" XS("b", "2") "\n", 1, 3, "syntax", "truncated"},
         {B "\n" XS("b", "2") "\n", 1, 2, "syntax", "punctuation"},
+        {XS("a", "1") "\nhello\n" XS("b", "2") "\n", 1, 3, "syntax", "truncated"},
+        {XS("a", "1") "\nit is \"so\n" XS("b", "2") "\n" XS("c", "3"), 1, 4, "syntax", "partial"},
+        {XS("a", "1") "\n{\"ph\":\"X\",\"name\":\"b\n" XS("b", "2") "\n", 1, 3, "syntax",
+         "truncated"},
+        {XS("a", "1") "\n" XS("b", "2") "\nhello\n", 1, 3, "syntax", "truncated"},
+        {XS("a", "1") "\n{\n\"ph\":\"X\",\n", 1, 2, "partial", "syntax"},
         {DOCUMENT "\n" DOCUMENT "\n", 2, 4, NULL, "truncated"},
         {"[" DOCUMENT "," DOCUMENT "]", 2, 4, NULL, "bad_metadata"},
         {"[\n " DOCUMENT "\n,\n" DOCUMENT ",\n" DOCUMENT "\n]\n", 3, 6, NULL, "bad_metadata"},
@@ -401,8 +449,10 @@ int main(void)
         cmocka_unit_test(keys_of_members_are_resolved),
         cmocka_unit_test(base_time_counts_wherever_it_stands),
         cmocka_unit_test(rank_comes_from_the_file_or_is_assumed),
+        cmocka_unit_test(a_member_that_stands_twice_is_counted),
         cmocka_unit_test(a_byte_order_mark_is_passed),
         cmocka_unit_test(what_is_no_trace_is_named),
+        cmocka_unit_test(wide_characters_are_named),
         cmocka_unit_test(broken_text_is_placed),
         cmocka_unit_test(damage_is_passed_over_and_counted),
         cmocka_unit_test(words_that_are_no_numbers_pass_in_args),

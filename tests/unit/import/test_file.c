@@ -231,6 +231,10 @@ static void damaged_gzip_is_read_as_far_as_it_goes(void **state)
     trace = read_file(put_file(folder, "sum", packed, len));
     EXPECT_U64(marey_trace_slices(trace).n, 3);
     EXPECT_U64(count_of(trace, "bad_gzip"), 1);
+    struct marey_grade grade = {0};
+    EXPECT_STATUS(marey_trace_grade(trace, &grade, NULL), MAREY_OK);
+    EXPECT_U64(grade.letter, 'C'); /* any byte may be another */
+    EXPECT_TRUE(strcmp(grade.because, "bad_gzip") == 0);
     expect_args(trace);
     marey_trace_free(trace);
 }

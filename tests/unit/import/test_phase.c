@@ -245,6 +245,21 @@ static void numbers_in_quotes_are_read_and_counted(void **state)
     marey_trace_free(trace);
 }
 
+static void damage_of_what_is_set_aside_is_not_counted(void **state)
+{
+    (void)state;
+    struct marey_trace *trace =
+        read_text(LIST(X("a\xff\t", "\" 5 \"", "\"1\"") "," X("b\\x", "0.-05", "-1")));
+    EXPECT_U64(count_of(trace, "no_ts"), 1);
+    EXPECT_U64(count_of(trace, "negative_dur"), 1);
+    EXPECT_U64(count_of(trace, "number_as_text"), 0);
+    EXPECT_U64(count_of(trace, "bad_number"), 0);
+    EXPECT_U64(count_of(trace, "bad_utf8"), 0);
+    EXPECT_U64(count_of(trace, "control_char"), 0);
+    EXPECT_U64(count_of(trace, "bad_escape"), 0);
+    marey_trace_free(trace);
+}
+
 static void old_spellings_of_categories_are_known(void **state)
 {
     (void)state;
@@ -272,6 +287,7 @@ int main(void)
         cmocka_unit_test(impossible_records_are_set_aside),
         cmocka_unit_test(missing_members_are_found),
         cmocka_unit_test(numbers_in_quotes_are_read_and_counted),
+        cmocka_unit_test(damage_of_what_is_set_aside_is_not_counted),
         cmocka_unit_test(old_spellings_of_categories_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

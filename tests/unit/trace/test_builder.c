@@ -377,10 +377,13 @@ static void metadata_is_kept_as_text(void **state)
     (void)state;
     struct make_trace make;
     make_trace_begin(&make, NULL);
-    marey__builder_add_meta(make.builder, marey__str("schemaVersion"), marey__str("1"));
+    EXPECT_TRUE(
+        marey__builder_set_meta(make.builder, marey__str("schemaVersion"), marey__str("1")));
     make_source(&make, 1);
-    marey__builder_add_meta(make.builder, marey__str("schemaVersion"), marey__str("2"));
-    marey__builder_add_meta(make.builder, marey__str("with_stack"), marey__str("{\"a\": 1}"));
+    EXPECT_TRUE(
+        marey__builder_set_meta(make.builder, marey__str("schemaVersion"), marey__str("2")));
+    EXPECT_TRUE(
+        marey__builder_set_meta(make.builder, marey__str("with_stack"), marey__str("{\"a\": 1}")));
     struct marey_trace *trace = make_trace_end(&make);
     size_t n = 0;
     const struct marey_meta *metas = marey_trace_metas(trace, &n);
