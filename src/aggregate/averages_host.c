@@ -249,9 +249,10 @@ static int64_t limit_of(const struct marey_averages_work *work)
 
     for (size_t i = 0; i < work->n_tracks; i++) {
         const struct marey_track *track = &work->tracks[i];
-        const int64_t *start_ns = &work->slices.start_ns[track->first_slice];
+        const int64_t *start_ns = work->slices.start_ns; /* NULL if no track has a slice */
+        const size_t first = track->first_slice;
         if (track->n_slices > 0 &&
-            marey__ns_between(start_ns[0], start_ns[track->n_slices - 1]) > limit_ns)
+            marey__ns_between(start_ns[first], start_ns[first + track->n_slices - 1]) > limit_ns)
             return NO_LIMIT;
     }
     return limit_ns;
