@@ -227,6 +227,16 @@ done:
     return status;
 }
 
+/* The key has one value in all rows, as device time has without a device: their own order says more
+ * than that of their names. */
+static bool is_all_alike(const struct order *order, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (compare_key(order, order->row[0], order->row[i]) != 0)
+            return false;
+    return true;
+}
+
 static enum marey_status sort_blocks(struct marey_table *table, struct marey_error *err)
 {
     if (table->options.sort == NULL)
@@ -249,7 +259,7 @@ static enum marey_status sort_blocks(struct marey_table *table, struct marey_err
         struct marey_block_rows *block = &table->block[i];
         order.row = block->row;
         order.column = key_in_block(table, column, (enum marey_block)i);
-        if (block->n > 1)
+        if (block->n > 1 && !is_all_alike(&order, block->n))
             MAREY_TRY(sort_block(table, block, &order, err));
     }
     return MAREY_OK;

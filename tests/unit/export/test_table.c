@@ -293,6 +293,24 @@ static void order_is_total_and_unknown_is_last(void **state)
     marey_trace_free(trace);
 }
 
+/* Device time without a device. */
+static void a_key_that_is_alike_in_all_rows_sorts_nothing(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "a", 0, 10);
+    make_slice(&make, "cpu_op", "b", 20, 50);
+    make_slice(&make, "cpu_op", "c", 60, 80);
+    struct marey_trace *trace = make_trace_end(&make);
+    static const char *const by_self[] = {"\nb ", "\nc ", "\na "};
+    expect_order(trace, "cuda_time_total", by_self, 3);
+    expect_order(trace, "calls", by_self, 3);
+    expect_order(trace, "+calls", by_self, 3);
+    marey_trace_free(trace);
+}
+
 static void device_rows_sort_by_their_sum(void **state)
 {
     (void)state;
@@ -378,6 +396,7 @@ int main(void)
         cmocka_unit_test(table_of_nothing_says_so),
         cmocka_unit_test(first_line_says_what_is_not_clean),
         cmocka_unit_test(order_is_total_and_unknown_is_last),
+        cmocka_unit_test(a_key_that_is_alike_in_all_rows_sorts_nothing),
         cmocka_unit_test(device_rows_sort_by_their_sum),
         cmocka_unit_test(wrong_names_get_the_nearest),
         cmocka_unit_test(every_name_of_the_list_is_a_column),
