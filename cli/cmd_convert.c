@@ -1,6 +1,7 @@
 /*
  * cmd_convert.c - `marey convert`: a trace in another form.
  */
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "input.h"
 #include "message.h"
 #include "output.h"
+#include "text.h"
 
 struct convert_settings {
     bool overwrite;
@@ -65,6 +67,39 @@ static enum cli_exit write_to_file(struct marey_trace *trace, const char *path,
     return CLI_FAILED;
 }
 
+/* Whether a row is about what OUT does not show as IN did, or about what was lost before. */
+static bool is_told(const struct marey_ledger_row *row)
+{
+    static const char *const others[] = {"lost", "lost_before", "not_collected", "other_phase",
+                                         "unmatched_end"};
+
+    if (row->map == MAREY_LEDGER_QUARANTINED || marey_chrome_mends(row))
+        return true;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strcmp(row->reason, others[i]) == 0)
+            return true;
+    return false;
+}
+
+/* One line if IN was damaged or something is left out. */
+static void tell(struct marey_trace *trace)
+{
+    struct marey_ledger ledger = {0};
+    struct text counts = {0};
+
+    if (marey_trace_ledger(trace, &ledger, NULL) != MAREY_OK)
+        return;
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        if (is_told(&ledger.rows[i]))
+            text_add(&counts, "%s%s %" PRIu64, counts.len > 0 ? ", " : "", ledger.rows[i].reason,
+                     ledger.rows[i].count);
+    if (counts.len > 0 && !counts.is_broken)
+        message_print("what was read is not clean: %s; 'marey doctor' explains it, also of what "
+                      "was written",
+                      counts.ptr);
+    text_release(&counts);
+}
+
 static bool is_standard_output(const char *path)
 {
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
@@ -85,11 +120,18 @@ static enum cli_exit run_convert(const void *settings, size_t n_operands, char *
         message_print("cannot write '%s': file exists, use --force to overwrite it", path);
         return CLI_FAILED;
     }
-    enum cli_exit result = input_load(n_operands - 1, operands, &convert->reading, &trace);
+    /* What is scrubbed is repaired: all that was mended is counted, as --repair counts it. */
+    const struct input_reading reading = {
+        .check = convert->scrub ? MAREY_CHECK_ALL : MAREY_CHECK_FIELDS,
+        .n_threads = convert->reading.n_threads,
+    };
+    enum cli_exit result = input_load(n_operands - 1, operands, &reading, &trace);
     if (result == CLI_DONE && is_standard_output(path))
         result = write_to_standard_output(trace, convert);
     else if (result == CLI_DONE)
         result = write_to_file(trace, path, convert);
+    if (result == CLI_DONE)
+        tell(trace);
     marey_trace_free(trace);
     return result;
 }
@@ -130,7 +172,12 @@ const struct command command_convert = {
         "IN is as for 'marey report'. Several files are the ranks of one job: OUT holds all of "
         "them, "
         "and marey reads it as it reads the files. Other programs see one trace whose processes "
-        "have their rank before their name and pids that do not collide.",
+        "have their rank before their name and pids that do not collide.\n\n"
+        "OUT is as near to IN as valid JSON can be: records that were set aside are written again "
+        "where their text can be, and args keep what strict readers may refuse, such as a key "
+        "twice. 'marey doctor --repair' writes for those. What OUT cannot show of IN is counted in "
+        "its head, so that every later reading tells of it; if there is anything of the kind, one "
+        "line on standard error says so.",
     .examples =
         "marey convert trace.json trace.json.gz\tcompress a trace\n"
         "marey convert logs/ job.json.gz\tall ranks of a folder in one file\n"

@@ -56,6 +56,16 @@ static void add_map(struct text *text, const struct diagnosis *diagnosis, const 
     text_add(text, "},\n");
 }
 
+/* What was left out or mended when the files were written. */
+static void add_before(struct text *text, const struct marey_ledger *ledger)
+{
+    text_add(text, "      \"before\": {");
+    for (size_t i = 0; i < ledger->n_before; i++)
+        text_add(text, "%s\"%s\": %" PRIu64, i == 0 ? "" : ", ", ledger->before[i].reason,
+                 ledger->before[i].count);
+    text_add(text, "},\n");
+}
+
 static void add_laws(struct text *text, const struct marey_law_checks *laws)
 {
     text_add(text, "      \"law_checks\": {");
@@ -162,6 +172,7 @@ static void add_trace(struct text *text, const struct diagnosis *diagnosis)
     add_map(text, diagnosis, "repaired", MAREY_LEDGER_REPAIRED);
     add_map(text, diagnosis, "findings", MAREY_LEDGER_FINDING);
     add_map(text, diagnosis, "info", MAREY_LEDGER_INFO);
+    add_before(text, ledger);
     add_laws(text, &diagnosis->laws);
     add_grade(text, &diagnosis->grade);
     add_bounds(text, diagnosis);

@@ -78,12 +78,29 @@ static void add_examples(struct text *text, const struct marey_trace *trace,
     text_release(&places);
 }
 
-static void add_reason(struct text *text, const struct marey_trace *trace,
+/* What the rows "lost_before" and "mended_before" count, by reason; words of no other row. */
+static void add_before(struct text *text, const struct marey_ledger *ledger,
+                       const struct marey_ledger_row *row)
+{
+    struct text counts = {0};
+
+    for (size_t i = 0; i < ledger->n_before; i++)
+        if (marey_ledger_counts_before(row, &ledger->before[i]))
+            text_add(&counts, "%s%s %" PRIu64, counts.len > 0 ? ", " : "", ledger->before[i].reason,
+                     ledger->before[i].count);
+    if (counts.len > 0)
+        add_words(text, "which are", counts.ptr);
+    text->is_broken = text->is_broken || counts.is_broken;
+    text_release(&counts);
+}
+
+static void add_reason(struct text *text, const struct diagnosis *diagnosis,
                        const struct marey_ledger_row *row)
 {
     text_add(text, "  %" PRIu64 " %s: ", row->count, row->reason);
     text_add_wrapped(text, row->meaning, 0, INDENT, WIDTH);
-    add_examples(text, trace, row);
+    add_examples(text, diagnosis->input->trace, row);
+    add_before(text, &diagnosis->ledger, row);
     add_words(text, "numbers", row->effect);
     add_words(text, "remedy", row->remedy);
 }
@@ -100,7 +117,7 @@ static void add_map(struct text *text, const struct diagnosis *diagnosis, const 
         if (is_first)
             text_add(text, "\n%s\n", title);
         is_first = false;
-        add_reason(text, diagnosis->input->trace, row);
+        add_reason(text, diagnosis, row);
     }
 }
 

@@ -354,6 +354,21 @@ static void add_meta_keys(struct text *text, const struct info *info)
     text_release(&keys);
 }
 
+/* What a row counts of the writings before, by reason. */
+static void add_before(struct text *text, const struct marey_ledger *ledger,
+                       const struct marey_ledger_row *row)
+{
+    const char *separator = ": ";
+
+    for (size_t i = 0; i < ledger->n_before; i++) {
+        if (!marey_ledger_counts_before(row, &ledger->before[i]))
+            continue;
+        text_add(text, "%s%s %" PRIu64, separator, ledger->before[i].reason,
+                 ledger->before[i].count);
+        separator = ", ";
+    }
+}
+
 static void add_ledger(struct text *text, const struct info *info)
 {
     static const char *const maps[] = {"set aside", "repaired", "found", "noted"};
@@ -365,8 +380,10 @@ static void add_ledger(struct text *text, const struct info *info)
     for (size_t i = 0; i < ledger->n_rows; i++) {
         const struct marey_ledger_row *row = &ledger->rows[i];
         add_label(text, "");
-        text_add(text, "%s: %" PRIu64 " %s (%s)\n", maps[row->map], row->count, row->reason,
+        text_add(text, "%s: %" PRIu64 " %s (%s", maps[row->map], row->count, row->reason,
                  row->meaning);
+        add_before(text, ledger, row);
+        text_add(text, ")\n");
     }
 }
 

@@ -457,15 +457,24 @@ enum marey_check {
     MAREY_CHECK_ALL = 1     /* every byte of every record, args included */
 };
 
-/* The account of a trace: rows with a count above 0, in a fixed order.
- * \shape rows[n] */
+/* The account of a trace: rows with a count above 0, in a fixed order. `before` is what its files
+ * say was left out or mended when Marey wrote them, or known then to be missing: rows without
+ * examples, counted together as "lost_before" and "mended_before" in `rows`.
+ * \shape rows[n_rows], before[n_before] */
 struct marey_ledger {
     uint64_t n_read; /* records of all sources */
     uint64_t n_used;
     enum marey_check checked; /* a recorded trace has no text: ALL */
     size_t n_rows;
     const struct marey_ledger_row *rows;
+    size_t n_before;
+    const struct marey_ledger_row *before;
 };
+
+/* Whether a row of a ledger is the one, "lost_before" or "mended_before", that counts a row of its
+ * `before`. */
+MAREY_API bool marey_ledger_counts_before(const struct marey_ledger_row *row,
+                                          const struct marey_ledger_row *before);
 
 /* Builds what is missing (owners) and returns the account.
  * \fails MAREY_NOMEM */

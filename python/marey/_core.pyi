@@ -197,7 +197,8 @@ class Trace:
     def ledger(
         self,
     ) -> tuple[
-        int, int, int, list[tuple[int, str, str, str, str | None, int, tuple[int, ...]]]
+        int, int, int, list[tuple[int, str, str, str, str | None, int, tuple[int, ...]]],
+        dict[str, int],
     ]: ...
     def grade(self) -> tuple[str, str | None, int, int, int, int]: ...
     def clock_bounds(self) -> list[tuple[int, int | None, int | None, int | None, int | None]]: ...

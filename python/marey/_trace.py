@@ -237,12 +237,16 @@ class Ledger(Mapping[str, dict[str, int]]):
     "findings" (wrong, and used as it is) and "info" (normal, and counted).
     """
 
-    def __init__(self, n_read: int, n_used: int, checked: str, rows: list[LedgerRow]) -> None:
+    def __init__(self, n_read: int, n_used: int, checked: str, rows: list[LedgerRow],
+                 before: dict[str, int]) -> None:  # fmt: skip
         self.n_read = n_read
         self.n_used = n_used
         self.checked = checked
         """What was looked at: "fields" or "all", as `load` was asked to; a recording is "all"."""
         self.rows = rows
+        self.before = before
+        """What the files say was left out, mended or missing when Marey wrote them, by reason: counted
+        together as "lost_before" among the findings and "mended_before" among "info"."""
         self._counts: dict[str, dict[str, int]] = {name: {} for name in LEDGER_MAPS}
         for row in rows:
             self._counts[row.map][row.reason] = row.count
@@ -404,7 +408,7 @@ class Trace:
     @cached_property
     def ledger(self) -> Ledger:
         """What was read, used, set aside, repaired and found."""
-        n_read, n_used, checked, rows = self._core.ledger()
+        n_read, n_used, checked, rows, before = self._core.ledger()
         return Ledger(
             n_read,
             n_used,
@@ -412,6 +416,7 @@ class Trace:
             [
                 LedgerRow(LEDGER_MAPS[place], *row) for place, *row in rows
             ],
+            before,
         )
 
     @property

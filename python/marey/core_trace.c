@@ -406,6 +406,19 @@ static PyObject *ledger_row(const struct marey_ledger_row *row)
                          row->remedy, (unsigned long long)row->count, examples);
 }
 
+/* {reason: count} */
+static PyObject *ledger_before(const struct marey_ledger *ledger)
+{
+    PyObject *before = PyDict_New();
+    for (size_t i = 0; before != NULL && i < ledger->n_before; i++) {
+        PyObject *n = PyLong_FromUnsignedLongLong(ledger->before[i].count);
+        if (n == NULL || PyDict_SetItemString(before, ledger->before[i].reason, n) < 0)
+            Py_CLEAR(before);
+        Py_XDECREF(n);
+    }
+    return before;
+}
+
 static PyObject *trace_ledger(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -427,8 +440,9 @@ static PyObject *trace_ledger(PyObject *self, PyObject *unused)
         else
             PyList_SET_ITEM(rows, (Py_ssize_t)i, row);
     }
-    return Py_BuildValue("(KKiN)", (unsigned long long)ledger.n_read,
-                         (unsigned long long)ledger.n_used, (int)ledger.checked, rows);
+    return Py_BuildValue("(KKiNN)", (unsigned long long)ledger.n_read,
+                         (unsigned long long)ledger.n_used, (int)ledger.checked, rows,
+                         ledger_before(&ledger));
 }
 
 static PyObject *trace_grade(PyObject *self, PyObject *unused)

@@ -138,7 +138,7 @@ struct marey_chrome {
     struct marey_chrome_piece *short_name; /* [n_strings] with paths cut; NULL unless it scrubs */
     struct marey_textbuf strict;           /* text of the file on its way to `shown` */
     struct marey_textbuf shown;
-    bool has_left_out;
+    bool has_left_out; /* the writer makes the member; one that is read is not written again */
     bool has_repaired;
 
     struct marey_chrome_mended mended;
@@ -234,7 +234,7 @@ enum marey_status marey__chrome_tail(struct marey_chrome *chrome);
 void marey__chrome_add_member(struct marey_chrome *chrome, const struct marey_meta *meta);
 void marey__chrome_add_json(struct marey_chrome *chrome, struct marey_str text);
 
-/* How many records of a row of the ledger are not in the file. */
+/* How many records of a row of the ledger that counts such are not in the file. */
 uint64_t marey__chrome_left_out_of(const struct marey_chrome *chrome,
                                    const struct marey_ledger_row *row);
 
@@ -254,6 +254,10 @@ bool marey__chrome_shown_meta_args(struct marey_chrome *chrome,
 
 /* Whether the i-th member of all heads is written, and its value. */
 bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i);
+/* Whether a member gives a base time that is not the one of its source: one that nobody can read,
+ * or that is not the last. */
+bool marey__chrome_is_bad_base(const struct marey_chrome *chrome, const struct marey_meta *meta);
+
 void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_str key,
                                     struct marey_str text);
 

@@ -3,7 +3,7 @@
  *
  *     {
  *       "schemaVersion": 1, ...            members in their order, but for traceName
- *       "mareyLeftOut": {"unknown_ph": 2}, only if something could not be written
+ *       "mareyLeftOut": {"unknown_ph": 2}, what is not written, now or before (trace/written.h)
  *       "traceEvents": [
  *       metadata records, records, flows
  *       ],
@@ -44,30 +44,20 @@ void marey__chrome_add_member(struct marey_chrome *chrome, const struct marey_me
 {
     marey__text_add_json(&chrome->out, marey_trace_string(chrome->trace, meta->key_id));
     marey__text_add_c(&chrome->out, ": ");
-    marey__chrome_add_member_value(chrome, marey_trace_string(chrome->trace, meta->key_id),
-                                   marey_trace_string(chrome->trace, meta->json_id));
+    if (marey__chrome_is_bad_base(chrome, meta))
+        marey__text_add_i64(&chrome->out, chrome->sources[meta->source_idx].base_ns);
+    else
+        marey__chrome_add_member_value(chrome, marey_trace_string(chrome->trace, meta->key_id),
+                                       marey_trace_string(chrome->trace, meta->json_id));
 }
 
 /* ---- what is left out ---- */
 
-/* Records that are counted in the ledger and held nowhere. */
-static const char *const unheld_reasons[] = {"unmatched_end", "other_phase"};
-
-static bool is_unheld(const char *reason)
-{
-    for (size_t i = 0; i < sizeof unheld_reasons / sizeof unheld_reasons[0]; i++)
-        if (strcmp(reason, unheld_reasons[i]) == 0)
-            return true;
-    return false;
-}
-
 uint64_t marey__chrome_left_out_of(const struct marey_chrome *chrome,
                                    const struct marey_ledger_row *row)
 {
-    if (is_unheld(row->reason))
-        return row->count;
     if (row->map != MAREY_LEDGER_QUARANTINED)
-        return 0;
+        return row->count; /* held nowhere */
     uint64_t n = row->count;
     for (size_t i = 0; i < chrome->n_quarantined; i++)
         n -= n > 0 && strcmp(chrome->quarantined[i].reason, row->reason) == 0 &&

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "export/scrub.h"
+#include "trace/written.h"
 
-#define OWN_LEFT_OUT "mareyLeftOut"
-#define OWN_REPAIRED "mareyRepaired"
+#define BASE "baseTimeNanoseconds"
 #define OWN_SCRUBBED "mareyScrubbed"
 #define OWN_MENDED "mareyMended"
 
@@ -144,9 +144,21 @@ bool marey__chrome_was_mended(struct marey_chrome *chrome, size_t i,
 static bool is_own(const struct marey_chrome *chrome, struct marey_str key)
 {
     return marey__str_is_c(key, "traceEvents") || marey__str_is_c(key, OWN_MENDED) ||
-           (chrome->has_left_out && marey__str_is_c(key, OWN_LEFT_OUT)) ||
-           (chrome->has_repaired && marey__str_is_c(key, OWN_REPAIRED)) ||
            (chrome->scrubs && marey__str_is_c(key, OWN_SCRUBBED));
+}
+
+bool marey__chrome_is_bad_base(const struct marey_chrome *chrome, const struct marey_meta *meta)
+{
+    const struct marey_source *source = &chrome->sources[meta->source_idx];
+    struct marey_str text = marey_trace_string(chrome->trace, meta->json_id);
+    int64_t base_ns = 0;
+    if (!marey__str_is_c(marey_trace_string(chrome->trace, meta->key_id), BASE))
+        return false;
+    if (text.len > 1 && text.ptr[0] == '"')
+        text = (struct marey_str){text.ptr + 1, text.len - 2};
+    const bool is_number = marey__decimal_scaled(text, 0, &base_ns);
+    return is_number ? base_ns != source->base_ns
+                     : source->base_ns != 0 || !marey__str_is_c(text, "null");
 }
 
 bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i)
@@ -155,7 +167,13 @@ bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i)
     const struct marey_meta *meta = &marey_trace_metas(chrome->trace, &n)[i];
     const struct marey_str key = marey_trace_string(chrome->trace, meta->key_id);
     struct marey_chrome_mended before = {0};
-    if (marey__chrome_was_mended(chrome, i, &before))
+    if (marey__chrome_was_mended(chrome, i, &before) ||
+        marey__written_read(key, marey_trace_string(chrome->trace, meta->json_id), NULL) ||
+        (marey__chrome_is_bad_base(chrome, meta) &&
+         (!chrome->repairs || chrome->sources[meta->source_idx].base_ns == 0)))
+        return false;
+    if ((chrome->has_left_out && marey__str_is_c(key, MAREY_WRITTEN_LEFT_OUT)) ||
+        (chrome->has_repaired && marey__str_is_c(key, MAREY_WRITTEN_REPAIRED)))
         return false;
     if (!chrome->repairs)
         return true;
@@ -195,21 +213,63 @@ bool marey_chrome_mends(const struct marey_ledger_row *row)
     return false;
 }
 
-/* Adds a member of counts by reason; `count_of` says how many of a row are in it. */
-static bool
-add_counts(struct marey_chrome *chrome, const struct marey_ledger *ledger, const char *key,
-           uint64_t (*count_of)(const struct marey_chrome *, const struct marey_ledger_row *))
+/* What the file shows again as it was, unless it is written for strict readers. */
+static bool is_shown_again(enum marey_reason reason)
+{
+    return reason == MAREY_REASON_DUPLICATE_KEY || reason == MAREY_REASON_BAD_ARGS ||
+           reason == MAREY_REASON_WILD_DURATION;
+}
+
+/* How often a reason was met that the file does not show any more. */
+static uint64_t count_now(const struct marey_chrome *chrome, const struct marey_ledger *ledger,
+                          enum marey_reason reason)
+{
+    const struct marey_ledger_row *row = NULL;
+    for (size_t i = 0; i < ledger->n_rows && row == NULL; i++)
+        if (ledger->rows[i].reason == marey__reason_name(reason))
+            row = &ledger->rows[i];
+    if (row == NULL)
+        return 0;
+    if (marey__written_is_left_out(reason))
+        return marey__chrome_left_out_of(chrome, row);
+    return marey_chrome_mends(row) && (chrome->repairs || !is_shown_again(reason)) ? row->count : 0;
+}
+
+static uint64_t count_before(const struct marey_ledger *ledger, enum marey_reason reason)
+{
+    for (size_t i = 0; i < ledger->n_before; i++)
+        if (ledger->before[i].reason == marey__reason_name(reason))
+            return ledger->before[i].count;
+    return 0;
+}
+
+/* What is in the file again at times is not counted anew each time it is written. */
+static uint64_t count_all(const struct marey_chrome *chrome, const struct marey_ledger *ledger,
+                          enum marey_reason reason)
+{
+    const uint64_t now = count_now(chrome, ledger, reason);
+    const uint64_t before = count_before(ledger, reason);
+    if (reason != MAREY_REASON_CLOCK_STEPPED_BACK && reason != MAREY_REASON_NAME_MISMATCH &&
+        reason != MAREY_REASON_BAD_METADATA)
+        return now + before;
+    return now > before ? now : before;
+}
+
+/* Adds a member of counts by reason, of now and of the writings before; false if there are none. */
+static bool add_counts(struct marey_chrome *chrome, const struct marey_ledger *ledger,
+                       const char *key, bool is_left_out)
 {
     bool is_any = false;
-    for (size_t i = 0; i < ledger->n_rows; i++) {
-        const uint64_t n = count_of(chrome, &ledger->rows[i]);
-        if (n == 0)
+    for (int i = 0; i < MAREY_N_REASONS; i++) {
+        const enum marey_reason reason = (enum marey_reason)i;
+        const uint64_t n = count_all(chrome, ledger, reason);
+        if (n == 0 || marey__written_is_left_out(reason) != is_left_out)
             continue;
         if (is_any)
             marey__text_add_c(&chrome->scratch, ", ");
         else
             marey__text_add_format(&chrome->scratch, "  \"%s\": {", key);
-        marey__text_add_format(&chrome->scratch, "\"%s\": ", ledger->rows[i].reason);
+        marey__text_add_format(&chrome->scratch, "\"%s\": ", marey__reason_name(reason));
         marey__text_add_u64(&chrome->scratch, n);
         is_any = true;
     }
@@ -218,18 +278,13 @@ add_counts(struct marey_chrome *chrome, const struct marey_ledger *ledger, const
     return is_any;
 }
 
-static uint64_t repaired_of(const struct marey_chrome *chrome, const struct marey_ledger_row *row)
-{
-    return chrome->repairs && marey_chrome_mends(row) ? row->count : 0;
-}
-
 enum marey_status marey__chrome_own_members(struct marey_chrome *chrome)
 {
     struct marey_ledger ledger;
     MAREY_TRY(marey_trace_ledger(chrome->trace, &ledger, chrome->err));
     marey__text_reset(&chrome->scratch);
-    chrome->has_left_out = add_counts(chrome, &ledger, OWN_LEFT_OUT, marey__chrome_left_out_of);
-    chrome->has_repaired = add_counts(chrome, &ledger, OWN_REPAIRED, repaired_of);
+    chrome->has_left_out = add_counts(chrome, &ledger, MAREY_WRITTEN_LEFT_OUT, true);
+    chrome->has_repaired = add_counts(chrome, &ledger, MAREY_WRITTEN_REPAIRED, false);
     if (chrome->scrubs)
         marey__text_add_c(&chrome->scratch, "  \"" OWN_SCRUBBED "\": 1,\n");
     chrome->out.failed |= chrome->scratch.failed;

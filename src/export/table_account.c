@@ -14,14 +14,30 @@ static const char *const map_words[] = {
     [MAREY_LEDGER_INFO] = "noted",
 };
 
-static void add_row(const struct marey_ledger_row *row, struct marey_textbuf *line,
-                    struct marey_textbuf *out)
+/* What a row counts of the writings before, by reason. */
+static void add_before(const struct marey_ledger *ledger, const struct marey_ledger_row *row,
+                       struct marey_textbuf *line)
+{
+    const char *separator = ": ";
+    for (size_t i = 0; i < ledger->n_before; i++) {
+        if (!marey_ledger_counts_before(row, &ledger->before[i]))
+            continue;
+        marey__text_add_format(line, "%s%s ", separator, ledger->before[i].reason);
+        marey__add_grouped(line, ledger->before[i].count);
+        separator = ", ";
+    }
+}
+
+static void add_row(const struct marey_ledger *ledger, const struct marey_ledger_row *row,
+                    struct marey_textbuf *line, struct marey_textbuf *out)
 {
     marey__text_reset(line);
     marey__text_add_c(line, map_words[row->map]);
     marey__text_add_c(line, ": ");
     marey__add_grouped(line, row->count);
-    marey__text_add_format(line, " %s (%s)", row->reason, row->meaning);
+    marey__text_add_format(line, " %s (%s", row->reason, row->meaning);
+    add_before(ledger, row, line);
+    marey__text_add_byte(line, ')');
     out->failed |= marey__text_failed(line);
     marey__text_add_c(out, "  ");
     marey__display_add_wrapped(out, (struct marey_str){line->ptr, line->len}, LINE_WIDTH - 2,
@@ -59,7 +75,7 @@ void marey__table_add_account(const struct marey_table *table, struct marey_text
     marey__text_init(&line, &table->alloc);
     for (size_t i = 0; i < ledger->n_rows; i++)
         if (ledger->rows[i].map != MAREY_LEDGER_INFO)
-            add_row(&ledger->rows[i], &line, out);
+            add_row(ledger, &ledger->rows[i], &line, out);
     marey__text_release(&line);
 }
 

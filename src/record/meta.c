@@ -58,7 +58,7 @@ static bool is_own_key(struct marey_str key)
 {
     static const char *const own[] = {
         "schemaVersion", "deviceProperties",    "record_shapes", "marey",       "displayTimeUnit",
-        "traceEvents",   "baseTimeNanoseconds", "mareyLeftOut",  "mareyMended",
+        "traceEvents",   "baseTimeNanoseconds", "mareyLeftOut",  "mareyMended", "mareyRepaired",
     };
 
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)

@@ -5,6 +5,7 @@
 #include "trace/build.h"
 #include "trace/columns.h"
 #include "trace/rows.h"
+#include "trace/written.h"
 
 /* ---- absolute times ------------------------------------------------------------ */
 
@@ -217,6 +218,7 @@ enum marey_status marey__builder_finish(struct marey_builder *builder,
 
     note_crossings(made);
     note_emptiness(made);
+    marey__note_written(made);
     shrink(made);
     made->n_threads = 1; /* what is asked for later stays in the caller's thread */
     builder->trace = NULL;

@@ -365,6 +365,15 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .remedy = "record fewer steps, or give the recorder more memory",
             .best_grade = 'C',
         },
+    [MAREY_REASON_LOST_BEFORE] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "lost_before",
+            .meaning = "records left out, guessed or missing when Marey wrote this file",
+            .effect = "those of the reasons that are counted for it: they are in no number here "
+                      "either",
+            .remedy = "look at the file from which this one was written",
+        },
     [MAREY_REASON_CLOCK_UNSURE] =
         {
             .map = MAREY_LEDGER_FINDING,
@@ -447,6 +456,14 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "gaps between the sessions of the trace, in which nothing was recorded",
             .effect = "their time is in no number; ranges that were open when one began are cut "
                       "there",
+        },
+    [MAREY_REASON_MENDED_BEFORE] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "mended_before",
+            .meaning = "what was mended or left out when Marey wrote this file, and matters to no "
+                       "number",
+            .effect = "nothing",
         },
     [MAREY_REASON_OTHER_PHASE] =
         {

@@ -55,6 +55,7 @@ enum marey_reason {
     MAREY_REASON_MISSING_RANKS, /* counted by rank */
     MAREY_REASON_MANY_LABELS,   /* once a label */
     MAREY_REASON_LOST,          /* while recording */
+    MAREY_REASON_LOST_BEFORE,   /* written.h */
     MAREY_REASON_CLOCK_UNSURE,  /* counted once a session */
     /* info */
     MAREY_REASON_RANK_ASSUMED,
@@ -66,8 +67,9 @@ enum marey_reason {
     MAREY_REASON_FLOW_START_ALONE,
     MAREY_REASON_FLOW_END_ALONE,
     MAREY_REASON_BEGAN_BEFORE,
-    MAREY_REASON_NOT_RECORDED, /* counted by gap */
-    MAREY_REASON_OTHER_PHASE,  /* a known phase that the model does not hold */
+    MAREY_REASON_NOT_RECORDED,  /* counted by gap */
+    MAREY_REASON_MENDED_BEFORE, /* written.h */
+    MAREY_REASON_OTHER_PHASE,   /* a known phase that the model does not hold */
     MAREY_N_REASONS
 };
 

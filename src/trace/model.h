@@ -115,6 +115,7 @@ struct marey_trace {
     MAREY_ARRAY(struct marey_gap) gaps;
 
     struct marey_account account;
+    struct marey_account before; /* what its files tell of their writing; no examples */
     enum marey_check checked;
     struct marey_args_provider provider;
 
@@ -138,6 +139,8 @@ struct marey_trace {
     bool has_memory;
     struct marey_ledger_row ledger_row[MAREY_N_REASONS];
     size_t n_ledger_rows;
+    struct marey_ledger_row before_row[MAREY_N_REASONS];
+    size_t n_before_rows;
 };
 
 /* Loops over fewer rows than this are not worth a thread. */

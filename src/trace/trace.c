@@ -296,6 +296,8 @@ enum marey_status marey_trace_ledger(struct marey_trace *trace, struct marey_led
             .checked = trace->checked,
             .n_rows = trace->n_ledger_rows,
             .rows = trace->ledger_row,
+            .n_before = trace->n_before_rows,
+            .before = trace->before_row,
         };
     }
     (void)pthread_mutex_unlock(&trace->lock);

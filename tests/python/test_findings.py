@@ -35,7 +35,9 @@ def test_a_repaired_trace_has_what_was_used(tmp_path: Path, command: Path) -> No
     subprocess.run([command, "doctor", "--repair", out, WILD], check=False, capture_output=True)
     trace = marey.load(out)
     assert (wild(trace).dur_ns, wild(trace).raw_dur_ns) == (60_000_000, 60_000_000)
-    assert trace.ledger.is_clean
+    assert trace.ledger["repaired"] == {}
+    assert trace.ledger["findings"] == {"lost_before": 1}
+    assert trace.ledger.before == {"wild_duration": 1}
 
 
 @pytest.mark.parametrize(("name", "grade"), [

@@ -146,6 +146,58 @@ def test_what_is_mended_is_counted(
     assert written["mareyMended"] == mended
 
 
+def write(command: Path, how: str, path: Path, out: Path) -> bytes:
+    words = ("doctor", "--repair", out, path) if how == "repair" else ("convert", *how.split(), path, out)
+    done = run(command, *words, "--force")
+    assert done.returncode in (0, 1), done.stderr
+    return out.read_bytes()
+
+
+@pytest.mark.parametrize("how", ["convert", "convert --scrub", "repair"])
+@pytest.mark.parametrize("name", [name for name in FIXTURES if name[:4] not in {"F13b", "F17c"}])
+def test_writing_makes_no_grade_better(
+    name: str, how: str, command: Path, data: Path, tmp_path: Path
+) -> None:
+    broken, once_, twice = data / "fixtures" / name, tmp_path / "once.json", tmp_path / "twice.json"
+    how = how.removeprefix("convert").strip()
+    text = write(command, how, broken, once_)
+    assert write(command, how, once_, twice) == text
+    before, after = marey.load(broken, check="all"), marey.load(once_, check="all")
+    assert before.grade.letter <= after.grade.letter
+    assert marey.load(twice, check="all").ledger.before == after.ledger.before
+
+
+@pytest.mark.parametrize("how", ["convert", "repair"])
+def test_a_cut_file_stays_one(how: str, command: Path, data: Path, tmp_path: Path) -> None:
+    half, whole = tmp_path / "half.json.gz", (data / "sched5.json.gz").read_bytes()
+    half.write_bytes(whole[: len(whole) // 2])
+    assert marey.load(half).grade.letter == "C"
+    fixed = tmp_path / "fixed.json"
+    write(command, how.removeprefix("convert"), half, fixed)
+    trace = marey.load(fixed)
+    assert trace.grade.letter == "C"
+    assert trace.grade.because == "lost_before"
+    assert trace.ledger.before.items() >= {"partial": 1, "truncated": 1}.items()
+    assert trace.ledger["findings"]["lost_before"] == 2
+    shown = run(command, "doctor", fixed)
+    assert shown.returncode == 1
+    assert "which are partial 1, truncated 1" in shown.stdout
+    assert "partial 1, truncated 1)" in run(command, "report", fixed).stdout
+    told = run(command, "convert", half, "-")
+    assert "not clean: partial 1, truncated 1" in told.stderr
+    assert run(command, "convert", data / "sched5.json.gz", "-").stderr == ""
+
+
+@pytest.mark.parametrize("head", ['{"truncated": "1"}', '{"none": 1}', "[1]", '{"truncated": -1}'])
+def test_counts_of_another_form_are_no_counts(head: str, command: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"mareyRepaired": %s, "traceEvents": [%s]}' % (  # noqa: UP031
+        head, '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}'), encoding="utf-8")  # fmt: skip
+    assert marey.load(path).ledger.before == {}
+    write(command, "", path, tmp_path / "b.json")
+    assert read_strictly(tmp_path / "b.json")["mareyRepaired"] == json.loads(head)
+
+
 def test_json_comes_also_of_what_cannot_be_repaired(command: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("no trace", encoding="utf-8")
