@@ -163,10 +163,32 @@ struct walk {
     size_t next; /* the first word that nobody has taken */
 };
 
+/* An option of this command: "-n", "--limit" or "--limit=5". Not "-n5": "--sort -calls" sorts down.
+ */
+static bool is_option(const struct command *command, const char *word)
+{
+    if (word[0] != '-' || word[1] == '\0')
+        return false;
+    if (word[1] != '-')
+        return word[2] == '\0' && (word[1] == 'h' || find_letter(command, word[1]) != NULL);
+    return strcmp(word, "--help") == 0 ||
+           find_long(command, word + 2, strcspn(word + 2, "=")) != NULL;
+}
+
+/* The next word as the value of an option; an option is no value, unless an "=" stands before it.
+ */
 static bool take_next_word(struct walk *walk, const struct option *option, const char *word)
 {
     if (walk->next == walk->n_words) {
         usage_error(walk->command, "option '%s' wants a value: %s", word, option->argument);
+        return false;
+    }
+    if (is_option(walk->command, walk->words[walk->next])) {
+        usage_error(walk->command,
+                    "option '%s' wants a value, %s, but the option '%s' follows; if that is meant: "
+                    "'--%s=%s'",
+                    word, option->argument, walk->words[walk->next], option->name,
+                    walk->words[walk->next]);
         return false;
     }
     return take_value(walk->command, option, walk->words[walk->next++], walk->settings);
