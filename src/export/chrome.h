@@ -16,6 +16,7 @@
 #include "base/hashmap.h"
 #include "base/text.h"
 #include "export/gzip.h"
+#include "export/scrub.h"
 #include "marey/export.h"
 
 /* What a record of the list is. */
@@ -136,6 +137,7 @@ struct marey_chrome {
 
     struct marey_hashmap last_meta;        /* source and key -> the last member of that key */
     struct marey_chrome_piece *short_name; /* [n_strings] with paths cut; NULL unless it scrubs */
+    struct marey_scrub scrub;              /* numbers in place of what is not shown */
     struct marey_textbuf strict;           /* text of the file on its way to `shown` */
     struct marey_textbuf shown;
     bool has_left_out; /* the writer makes the member; one that is read is not written again */

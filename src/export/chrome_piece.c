@@ -9,8 +9,6 @@
  */
 #include "export/chrome.h"
 
-#include "export/scrub.h"
-
 static const char *const phase_of[MAREY_CHROME_N_WHATS] = {
     [MAREY_CHROME_SLICE] = "X",       [MAREY_CHROME_BEGIN] = "B",
     [MAREY_CHROME_INSTANT] = "i",     [MAREY_CHROME_COUNTER] = "C",
@@ -160,7 +158,7 @@ struct marey_chrome_piece marey__chrome_make_label(struct marey_chrome *chrome, 
         struct marey_str name = text_of(chrome, label->name_id);
         if (chrome->scrubs && name.ptr != NULL) {
             marey__text_reset(&chrome->strict);
-            marey__scrub_name(name, label->name_id, &chrome->strict);
+            marey__scrub_name(&chrome->scrub, name, &chrome->strict);
             chrome->out.failed |= chrome->strict.failed;
             name = (struct marey_str){chrome->strict.ptr, chrome->strict.len};
         }

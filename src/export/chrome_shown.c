@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "export/scrub.h"
 #include "trace/written.h"
 
 #define BASE "baseTimeNanoseconds"
@@ -52,8 +51,9 @@ struct marey_str marey__chrome_shown_args(struct marey_chrome *chrome, struct ma
         return args;
     const struct marey_str strict = make_strict(chrome, args);
     marey__text_reset(&chrome->shown);
-    const bool is_any = marey__scrub_object(is_counter ? MAREY_SCRUB_COUNTER : MAREY_SCRUB_ARGS,
-                                            strict, &chrome->shown);
+    const bool is_any =
+        marey__scrub_object(&chrome->scrub, is_counter ? MAREY_SCRUB_COUNTER : MAREY_SCRUB_ARGS,
+                            strict, &chrome->shown);
     const struct marey_str shown = view_of(chrome, &chrome->shown);
     return is_any ? shown : (struct marey_str){NULL, 0};
 }
@@ -68,8 +68,8 @@ bool marey__chrome_shown_meta_args(struct marey_chrome *chrome,
         return false;
     const struct marey_str strict = make_strict(chrome, *args);
     marey__text_reset(&chrome->shown);
-    const bool is_any = marey__scrub_meta_args(marey_trace_string(chrome->trace, record->name_id),
-                                               strict, &chrome->shown);
+    const bool is_any = marey__scrub_meta_args(
+        &chrome->scrub, marey_trace_string(chrome->trace, record->name_id), strict, &chrome->shown);
     *args = view_of(chrome, &chrome->shown);
     return is_any;
 }
@@ -81,6 +81,7 @@ bool marey__chrome_shown_make(struct marey_chrome *chrome)
     size_t n = 0;
     const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n);
     marey__hashmap_init(&chrome->last_meta, &chrome->alloc);
+    marey__scrub_init(&chrome->scrub, &chrome->alloc);
     for (size_t i = 0; chrome->repairs && i < n; i++) {
         uint32_t *last = marey__hashmap_put(&chrome->last_meta,
                                             (uint64_t)meta[i].source_idx << 32 | meta[i].key_id);
@@ -100,6 +101,7 @@ void marey__chrome_shown_release(struct marey_chrome *chrome)
     marey__dealloc(&chrome->alloc, chrome->short_name, chrome->n_strings,
                    sizeof *chrome->short_name);
     marey__hashmap_release(&chrome->last_meta);
+    marey__scrub_release(&chrome->scrub);
     marey__text_release(&chrome->shown);
     marey__text_release(&chrome->strict);
 }
@@ -184,7 +186,8 @@ bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i)
     if (!chrome->scrubs)
         return true;
     marey__text_reset(&chrome->shown);
-    const bool is_shown = marey__scrub_member(key, marey__str("null"), &chrome->shown);
+    const bool is_shown =
+        marey__scrub_member(&chrome->scrub, key, marey__str("null"), &chrome->shown);
     (void)view_of(chrome, &chrome->shown); /* only for want of memory */
     return is_shown;
 }
@@ -193,7 +196,7 @@ void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_st
                                     struct marey_str text)
 {
     if (chrome->scrubs)
-        (void)marey__scrub_member(key, make_strict(chrome, text), &chrome->out);
+        (void)marey__scrub_member(&chrome->scrub, key, make_strict(chrome, text), &chrome->out);
     else
         marey__chrome_add_json(chrome, text);
 }
@@ -300,7 +303,8 @@ struct marey_chrome_piece marey__chrome_shown_name(struct marey_chrome *chrome, 
     struct marey_chrome_piece *piece = &chrome->short_name[name_id];
     if (piece->ptr == NULL) {
         marey__text_reset(&chrome->strict);
-        marey__scrub_name(marey_trace_string(chrome->trace, name_id), name_id, &chrome->strict);
+        marey__scrub_name(&chrome->scrub, marey_trace_string(chrome->trace, name_id),
+                          &chrome->strict);
         *piece = marey__chrome_make_shown_name(chrome, view_of(chrome, &chrome->strict));
     }
     return *piece;
@@ -312,7 +316,7 @@ struct marey_str marey__chrome_shown_category(struct marey_chrome *chrome, uint3
     if (!chrome->scrubs || text.ptr == NULL)
         return text;
     marey__text_reset(&chrome->strict);
-    marey__scrub_category(text, string_id, &chrome->strict);
+    marey__scrub_category(&chrome->scrub, text, &chrome->strict);
     return view_of(chrome, &chrome->strict);
 }
 
@@ -322,7 +326,7 @@ struct marey_str marey__chrome_shown_id(struct marey_chrome *chrome, uint32_t st
     if (!chrome->scrubs || text.ptr == NULL)
         return text;
     marey__text_reset(&chrome->strict);
-    marey__scrub_id(text, string_id, &chrome->strict);
+    marey__scrub_id(&chrome->scrub, text, &chrome->strict);
     const struct marey_str shown = view_of(chrome, &chrome->strict);
     char *kept =
         chrome->strict.failed ? NULL : marey__arena_take_bytes(&chrome->arena, shown.len + 1);

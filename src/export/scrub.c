@@ -21,6 +21,7 @@ enum sort {
     SORT_SYNC = MAREY_FORM_SYNC,
     SORT_KERNEL_BACKEND = MAREY_FORM_KERNEL_BACKEND,
     SORT_STACK = MAREY_N_FORMS, /* frames, with their files as far as the package */
+    SORT_TIE,                   /* what ties records to others: a number, else "id N" */
     SORT_COUNTS,                /* an object of numbers by reason: the members of it need no row */
     SORT_HIDDEN /* "scrubbed" for any value: that the member is there tells the torch version */
 };
@@ -88,18 +89,18 @@ static const struct row head_table[] = {
 };
 
 static const struct row args_table[] = {
-    {"External id", SORT_NUMBERS},
-    {"external id", SORT_NUMBERS},
+    {"External id", SORT_TIE},
+    {"external id", SORT_TIE},
     {"external ts", SORT_NUMBERS},
     {"Ev Idx", SORT_NUMBERS},
     {"Profiler Event Index", SORT_NUMBERS},
-    {"Record function id", SORT_NUMBERS},
+    {"Record function id", SORT_TIE},
     {"Sequence number", SORT_NUMBERS},
-    {"Fwd thread id", SORT_NUMBERS},
-    {"Python id", SORT_NUMBERS},
-    {"Python parent id", SORT_NUMBERS},
-    {"Python module id", SORT_NUMBERS},
-    {"Python thread", SORT_NUMBERS},
+    {"Fwd thread id", SORT_TIE},
+    {"Python id", SORT_TIE},
+    {"Python parent id", SORT_TIE},
+    {"Python module id", SORT_TIE},
+    {"Python thread", SORT_TIE},
     {"Trace iteration", SORT_NUMBERS},
     {"Op count", SORT_NUMBERS},
     {"finished", SORT_NUMBERS},
@@ -108,18 +109,18 @@ static const struct row args_table[] = {
     {"Input type", SORT_TYPE},
     {"Concrete Inputs", SORT_NUMBERS},
     {"Call stack", SORT_STACK},
-    {"correlation", SORT_NUMBERS},
+    {"correlation", SORT_TIE},
     {"cbid", SORT_NUMBERS},
     {"cid", SORT_NUMBERS},
-    {"device", SORT_NUMBERS},
-    {"context", SORT_NUMBERS},
-    {"stream", SORT_NUMBERS},
-    {"fromDevice", SORT_NUMBERS},
-    {"inDevice", SORT_NUMBERS},
-    {"toDevice", SORT_NUMBERS},
-    {"fromContext", SORT_NUMBERS},
-    {"inContext", SORT_NUMBERS},
-    {"toContext", SORT_NUMBERS},
+    {"device", SORT_TIE},
+    {"context", SORT_TIE},
+    {"stream", SORT_TIE},
+    {"fromDevice", SORT_TIE},
+    {"inDevice", SORT_TIE},
+    {"toDevice", SORT_TIE},
+    {"fromContext", SORT_TIE},
+    {"inContext", SORT_TIE},
+    {"toContext", SORT_TIE},
     {"queued", SORT_NUMBERS},
     {"grid", SORT_NUMBERS},
     {"block", SORT_NUMBERS},
@@ -129,16 +130,16 @@ static const struct row args_table[] = {
     {"warps per SM", SORT_NUMBERS},
     {"est. achieved occupancy %", SORT_NUMBERS},
     {"theoretical occupancy %", SORT_NUMBERS},
-    {"graph id", SORT_NUMBERS},
-    {"graph node id", SORT_NUMBERS},
+    {"graph id", SORT_TIE},
+    {"graph node id", SORT_TIE},
     {"priority", SORT_NUMBERS},
     {"bytes", SORT_NUMBERS},
     {"size", SORT_NUMBERS},
     {"memory bandwidth (GB/s)", SORT_NUMBERS},
     {"cuda_sync_kind", SORT_SYNC},
-    {"wait_on_stream", SORT_NUMBERS},
-    {"wait_on_cuda_event_id", SORT_NUMBERS},
-    {"wait_on_cuda_event_record_corr_id", SORT_NUMBERS},
+    {"wait_on_stream", SORT_TIE},
+    {"wait_on_cuda_event_id", SORT_TIE},
+    {"wait_on_cuda_event_record_corr_id", SORT_TIE},
     {"Addr", SORT_NUMBERS},
     {"Device Id", SORT_NUMBERS},
     {"Device Type", SORT_NUMBERS},
@@ -180,9 +181,18 @@ static const struct row *find_row(enum marey_scrub_place place, struct marey_str
 
 /* ---- strings ---- */
 
+/* What is on its way from a text of JSON to `out`. */
+struct scrubber {
+    struct marey_scrub *scrub;
+    enum marey_scrub_place place;
+    struct marey_json json;
+    struct marey_textbuf *out;
+};
+
 /* Adds a string of a value, empty if it may not be shown. */
-static void add_string(enum sort sort, struct marey_str raw, struct marey_textbuf *out)
+static void add_string(struct scrubber *scrubber, enum sort sort, struct marey_str raw)
 {
+    struct marey_textbuf *out = scrubber->out;
     struct marey_textbuf text;
     struct marey_textbuf shown;
     marey__text_init(&text, &out->alloc);
@@ -191,6 +201,8 @@ static void add_string(enum sort sort, struct marey_str raw, struct marey_textbu
     const struct marey_str value = {text.ptr, text.len};
     if (sort == SORT_STACK)
         marey__scrub_stack(value, &shown);
+    else if (sort == SORT_TIE)
+        marey__scrub_id(scrubber->scrub, value, &shown);
     else if (sort < SORT_STACK && marey__form_takes((enum marey_form)sort, value))
         marey__text_add_str(&shown, value);
     out->failed |= text.failed || shown.failed;
@@ -201,35 +213,40 @@ static void add_string(enum sort sort, struct marey_str raw, struct marey_textbu
 
 /* ---- values ---- */
 
-static bool add_object(enum marey_scrub_place place, struct marey_json *json,
-                       struct marey_textbuf *out);
+static bool add_members(struct scrubber *scrubber, enum sort around);
+
+static bool add_object(struct scrubber *scrubber)
+{
+    return add_members(scrubber, SORT_NUMBERS);
+}
 
 /* Adds "scrubbed" for any value but the empty text, which tells readers as much as no member. */
-static void add_hidden(struct marey_json *json, struct marey_textbuf *out)
+static void add_hidden(struct scrubber *scrubber)
 {
-    const struct marey_str raw = marey__json_raw(json);
-    marey__text_add_c(out, marey__str_is_c(raw, "\"\"") ? "\"\"" : "\"scrubbed\"");
+    const struct marey_str raw = marey__json_raw(&scrubber->json);
+    marey__text_add_c(scrubber->out, marey__str_is_c(raw, "\"\"") ? "\"\"" : "\"scrubbed\"");
 }
 
 /* Adds the next value as far as it may be shown. */
-static void add_value(enum marey_scrub_place place, enum sort sort, struct marey_json *json,
-                      struct marey_textbuf *out)
+static void add_value(struct scrubber *scrubber, enum sort sort)
 {
+    struct marey_json *json = &scrubber->json;
+    struct marey_textbuf *out = scrubber->out;
     struct marey_str raw;
     const char first = marey__json_peek(json);
     const char *separator = "[";
     if (sort == SORT_HIDDEN) {
-        add_hidden(json, out);
+        add_hidden(scrubber);
     } else if (first == '"') {
         (void)marey__json_string(json, &raw);
-        add_string(sort, raw, out);
+        add_string(scrubber, sort, raw);
     } else if (first == '{') {
-        if (!add_object(place, json, out))
+        if (!add_object(scrubber))
             marey__text_add_c(out, "{}");
     } else if (marey__json_enter(json, '[')) {
         while (marey__json_element(json)) {
             marey__text_add_c(out, separator);
-            add_value(place, sort, json, out);
+            add_value(scrubber, sort);
             separator = ", ";
         }
         marey__text_add_c(out, *separator == '[' ? "[]" : "]");
@@ -283,9 +300,11 @@ static void add_key(enum marey_scrub_place place, struct marey_str key, size_t n
     marey__text_release(&text);
 }
 
-static bool add_members(enum marey_scrub_place place, enum sort around, struct marey_json *json,
-                        struct marey_textbuf *out)
+static bool add_members(struct scrubber *scrubber, enum sort around)
 {
+    const enum marey_scrub_place place = scrubber->place;
+    struct marey_json *json = &scrubber->json;
+    struct marey_textbuf *out = scrubber->out;
     struct marey_str key;
     size_t number = 0;
     if (!marey__json_enter(json, '{'))
@@ -299,10 +318,10 @@ static bool add_members(enum marey_scrub_place place, enum sort around, struct m
         marey__text_add_c(out, number == 0 ? "{" : ", ");
         add_key(place, key, number++, out);
         if (sort == SORT_COUNTS && marey__json_peek(json) == '{') {
-            if (!add_members(place, SORT_COUNTS, json, out))
+            if (!add_members(scrubber, SORT_COUNTS))
                 marey__text_add_c(out, "{}");
         } else {
-            add_value(place, sort, json, out);
+            add_value(scrubber, sort);
         }
     }
     if (number == 0)
@@ -311,28 +330,23 @@ static bool add_members(enum marey_scrub_place place, enum sort around, struct m
     return true;
 }
 
-static bool add_object(enum marey_scrub_place place, struct marey_json *json,
-                       struct marey_textbuf *out)
+bool marey__scrub_object(struct marey_scrub *scrub, enum marey_scrub_place place,
+                         struct marey_str text, struct marey_textbuf *out)
 {
-    return add_members(place, SORT_NUMBERS, json, out);
+    struct scrubber scrubber = {scrub, place, marey__json(text), out};
+    return add_object(&scrubber);
 }
 
-bool marey__scrub_object(enum marey_scrub_place place, struct marey_str text,
+bool marey__scrub_member(struct marey_scrub *scrub, struct marey_str key, struct marey_str text,
                          struct marey_textbuf *out)
 {
-    struct marey_json json = marey__json(text);
-    return add_object(place, &json, out);
-}
-
-bool marey__scrub_member(struct marey_str key, struct marey_str text, struct marey_textbuf *out)
-{
     const struct row *row = find_row(MAREY_SCRUB_HEAD, key);
-    struct marey_json json = marey__json(text);
+    struct scrubber scrubber = {scrub, MAREY_SCRUB_HEAD, marey__json(text), out};
     if (row == NULL)
         return false;
     if (row->sort != SORT_COUNTS)
-        add_value(MAREY_SCRUB_HEAD, row->sort, &json, out);
-    else if (!add_members(MAREY_SCRUB_HEAD, SORT_COUNTS, &json, out))
+        add_value(&scrubber, row->sort);
+    else if (!add_members(&scrubber, SORT_COUNTS))
         marey__text_add_c(out, "{}");
     return true;
 }
@@ -435,14 +449,15 @@ static bool add_named(const char *member, void (*add)(struct marey_str, struct m
     return true;
 }
 
-bool marey__scrub_meta_args(struct marey_str name, struct marey_str text, struct marey_textbuf *out)
+bool marey__scrub_meta_args(struct marey_scrub *scrub, struct marey_str name, struct marey_str text,
+                            struct marey_textbuf *out)
 {
     for (size_t i = 0; i < COUNT(meta_table); i++) {
         if (!marey__str_is_c(name, meta_table[i].record))
             continue;
         return meta_table[i].add != NULL
                    ? add_named(meta_table[i].member, meta_table[i].add, text, out)
-                   : marey__scrub_object(MAREY_SCRUB_ARGS, text, out);
+                   : marey__scrub_object(scrub, MAREY_SCRUB_ARGS, text, out);
     }
     return false;
 }
@@ -458,15 +473,16 @@ static bool is_integer(struct marey_str text)
            digits.ptr[digits.len - 1] != 'e' && marey__form_is_number(digits);
 }
 
-void marey__scrub_category(struct marey_str text, uint32_t string_id, struct marey_textbuf *out)
+void marey__scrub_category(struct marey_scrub *scrub, struct marey_str text,
+                           struct marey_textbuf *out)
 {
     if (text.len == 0 || marey__kind_of_category(text) != MAREY_KIND_OTHER)
         marey__text_add_str(out, text);
     else
-        marey__text_add_format(out, "category %u", (unsigned)string_id);
+        marey__scrub_add_number(&scrub->categories, "category", text, out);
 }
 
-void marey__scrub_id(struct marey_str text, uint32_t string_id, struct marey_textbuf *out)
+void marey__scrub_id(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out)
 {
     static const char *const words[] = {"", "Spans", "Traces", "PyTorch Profiler",
                                         "Trace PyTorch Profiler"};
@@ -476,5 +492,21 @@ void marey__scrub_id(struct marey_str text, uint32_t string_id, struct marey_tex
     if (is_kept)
         marey__text_add_str(out, text);
     else
-        marey__text_add_format(out, "id %u", (unsigned)string_id);
+        marey__scrub_add_number(&scrub->ids, "id", text, out);
+}
+
+/* ---- life ---- */
+
+void marey__scrub_init(struct marey_scrub *scrub, const struct marey_alloc *alloc)
+{
+    marey__scrub_numbers_init(&scrub->ids, alloc);
+    marey__scrub_numbers_init(&scrub->names, alloc);
+    marey__scrub_numbers_init(&scrub->categories, alloc);
+}
+
+void marey__scrub_release(struct marey_scrub *scrub)
+{
+    marey__scrub_numbers_release(&scrub->ids);
+    marey__scrub_numbers_release(&scrub->names);
+    marey__scrub_numbers_release(&scrub->categories);
 }

@@ -8,6 +8,7 @@
 #define MAREY_SRC_EXPORT_SCRUB_H
 
 #include "base/text.h"
+#include "export/scrub_number.h"
 #include "marey/trace.h"
 
 /* Where members stand. */
@@ -17,21 +18,33 @@ enum marey_scrub_place {
     MAREY_SCRUB_COUNTER = 2 /* args of a counter: all numbers are its values */
 };
 
+/* Numbers in place of texts: of ids (pids, tids, correlations and all that ties records, which are
+ * one kind), of names and of categories. */
+struct marey_scrub {
+    struct marey_scrub_numbers ids;
+    struct marey_scrub_numbers names;
+    struct marey_scrub_numbers categories;
+};
+
+void marey__scrub_init(struct marey_scrub *scrub, const struct marey_alloc *alloc);
+void marey__scrub_release(struct marey_scrub *scrub);
+
 /* Adds the members of a JSON object that may be shown, as an object; nothing and false if there
  * are none, or if the text is no object. */
-bool marey__scrub_object(enum marey_scrub_place place, struct marey_str json,
-                         struct marey_textbuf *out);
+bool marey__scrub_object(struct marey_scrub *scrub, enum marey_scrub_place place,
+                         struct marey_str json, struct marey_textbuf *out);
 
 /* Adds the value of a member of a head; false and nothing if it may not be shown. */
-bool marey__scrub_member(struct marey_str key, struct marey_str json, struct marey_textbuf *out);
+bool marey__scrub_member(struct marey_scrub *scrub, struct marey_str key, struct marey_str json,
+                         struct marey_textbuf *out);
 
 /* Adds the args of a metadata record; false and nothing if the record is not to be shown. */
-bool marey__scrub_meta_args(struct marey_str name, struct marey_str json,
+bool marey__scrub_meta_args(struct marey_scrub *scrub, struct marey_str name, struct marey_str json,
                             struct marey_textbuf *out);
 
 /* Adds a name as it is if nothing in it looks like a part of a path, an address or a value; else
  * the file of code in which it ends, as far as a known package; else "scrubbed N". */
-void marey__scrub_name(struct marey_str text, uint32_t number, struct marey_textbuf *out);
+void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out);
 
 /* Whether a name is added as it is. */
 bool marey__scrub_is_harmless(struct marey_str text);
@@ -40,11 +53,12 @@ bool marey__scrub_is_harmless(struct marey_str text);
  * "scrubbed". */
 void marey__scrub_stack(struct marey_str text, struct marey_textbuf *out);
 
-/* Adds a category: one that profilers write as it is, another as its number. */
-void marey__scrub_category(struct marey_str text, uint32_t string_id, struct marey_textbuf *out);
+/* Adds a category: one that profilers write as it is, another as "category N". */
+void marey__scrub_category(struct marey_scrub *scrub, struct marey_str text,
+                           struct marey_textbuf *out);
 
-/* Adds the text of a pid, a tid or an id: numbers and words of the profiler as they are, other
- * text as its number among the strings of the trace. */
-void marey__scrub_id(struct marey_str text, uint32_t string_id, struct marey_textbuf *out);
+/* Adds the text of a pid, a tid or an id: numbers and words of the profiler as they are, else
+ * "id N". */
+void marey__scrub_id(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out);
 
 #endif

@@ -181,7 +181,8 @@ static bool is_risky(struct marey_str text, size_t at)
 
 bool marey__scrub_is_harmless(struct marey_str text)
 {
-    static const char *const words[] = {"bearer ", "passw", "secret", "api_key", "apikey"};
+    static const char *const words[] = {"bearer ", "passw",   "secret", "api_key",
+                                        "apikey",  "api key", "api-key"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (marey__str_holds_caseless(text, words[i]))
             return false;
@@ -191,9 +192,9 @@ bool marey__scrub_is_harmless(struct marey_str text)
     return !marey__form_has_address(text);
 }
 
-void marey__scrub_name(struct marey_str text, uint32_t number, struct marey_textbuf *out)
+void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out)
 {
-    if (marey__scrub_is_harmless(text)) {
+    if (marey__scrub_is_harmless(text) && !marey__scrub_is_number(text, "scrubbed")) {
         marey__text_add_str(out, text);
         return;
     }
@@ -201,7 +202,7 @@ void marey__scrub_name(struct marey_str text, uint32_t number, struct marey_text
     if (file.len > 0)
         marey__text_add_str(out, file);
     else
-        marey__text_add_format(out, "scrubbed %u", (unsigned)number);
+        marey__scrub_add_number(&scrub->names, "scrubbed", text, out);
 }
 
 void marey__scrub_stack(struct marey_str text, struct marey_textbuf *out)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import marey
 import pytest
 
 SEED = 20261128
@@ -153,3 +154,46 @@ def test_devices_keep_their_name(device: str, command: Path, tmp_path: Path) -> 
     trace = {"deviceProperties": [{"id": 0, "name": device}], "traceEvents": []}
     trace["traceEvents"] = [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 5, "dur": 2}]
     assert json.loads(scrub(command, trace, tmp_path))["deviceProperties"][0]["name"] == device
+
+
+def tied(launch: Any, kernel: Any) -> dict[str, Any]:
+    """An operator that launches a kernel; all that ties them is what somebody wrote as text."""
+    here = {"pid": "host17", "tid": "alice", "dur": 5}
+    return {
+        "traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "op", "ts": 0, "args": {"External id": "tok_1"}, **here, "dur": 9},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, **here,
+             "args": {"External id": "tok_1", "correlation": launch}},
+            {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 8, "dur": 3,
+             "args": {"External id": "tok_1", "correlation": kernel, "device": 0, "stream": 7}},
+            {"ph": "X", "cat": "mine/secret", "name": "/home/x", "ts": 20, **here},
+            {"ph": "X", "cat": "mine/other", "name": "scrubbed 0", "ts": 30, **here},
+            {"ph": "X", "cat": "category 0", "name": "/home/y", "ts": 40, **here},
+        ]
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("launch", "kernel", "owns"), [("tok_5", "tok_5", True), ("tok_5", "tok_6", False),
+                                                        ("id 0", "tok_1", False), ("7", 7, True)])  # fmt: skip
+def test_what_ties_records_is_kept(launch: Any, kernel: Any, owns: bool, command: Path, tmp_path: Path) -> None:
+    text = scrub(command, tied(launch, kernel), tmp_path)
+    assert "tok_" not in text and "alice" not in text and "secret" not in text
+    for path in (tmp_path / "planted.json", tmp_path / "shown.json"):
+        (kernel_slice,) = marey.load(path).events().where(kind="kernel")
+        assert (kernel_slice.owner is not None and kernel_slice.owner.name == "op") == owns, path
+
+
+def test_numbers_tell_apart_what_was_different(command: Path, tmp_path: Path) -> None:
+    shown = json.loads(scrub(command, tied(1, 1), tmp_path))
+    last = [record for record in shown["traceEvents"] if record["ph"] == "X"][-3:]
+    assert len({record["name"] for record in last}) == len({record["cat"] for record in last}) == 3
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_scrubbing_twice_is_scrubbing_once(name: str, command: Path, data: Path, tmp_path: Path) -> None:
+    dice = random.Random(SEED)
+    for shape in ("x{}", dice.choice(SHAPES)):
+        trace = read(data, name)
+        plant(trace, lambda i, shape=shape: shape.format(f"word{i:05}"))
+        once = scrub(command, trace, tmp_path)
+        assert scrub(command, json.loads(once), tmp_path) == once, shape

@@ -1,0 +1,41 @@
+/*
+ * scrub_number.c - the number of a text, by its hash.
+ */
+#include "export/scrub_number.h"
+
+#include "export/scrub_form.h"
+
+void marey__scrub_numbers_init(struct marey_scrub_numbers *numbers, const struct marey_alloc *alloc)
+{
+    marey__hashmap_init(&numbers->by_text, alloc);
+}
+
+void marey__scrub_numbers_release(struct marey_scrub_numbers *numbers)
+{
+    marey__hashmap_release(&numbers->by_text);
+}
+
+void marey__scrub_add_number(struct marey_scrub_numbers *numbers, const char *word,
+                             struct marey_str text, struct marey_textbuf *out)
+{
+    const uint32_t next = (uint32_t)numbers->by_text.n;
+    uint32_t *number = marey__hashmap_put(&numbers->by_text, marey__str_hash(text));
+    if (number == NULL) {
+        out->failed = true;
+        return;
+    }
+    if (*number == MAREY_NONE)
+        *number = next;
+    marey__text_add_format(out, "%s %u", word, (unsigned)*number);
+}
+
+bool marey__scrub_is_number(struct marey_str text, const char *word)
+{
+    const size_t len = strlen(word);
+    size_t at = len + 1;
+    if (!marey__str_starts(text, word) || text.len <= at || text.ptr[len] != ' ')
+        return false;
+    while (at < text.len && marey__form_is_digit(text.ptr[at]))
+        at++;
+    return at == text.len;
+}

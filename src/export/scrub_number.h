@@ -1,0 +1,29 @@
+/*
+ * scrub_number.h - numbers in place of texts that are not shown.
+ *
+ * A text gets the next number when it is first asked for, "id 3" as any other: texts that were
+ * different stay so, those that were the same stay one, and scrubbing what was scrubbed, in the
+ * same order, changes nothing.
+ */
+#ifndef MAREY_SRC_EXPORT_SCRUB_NUMBER_H
+#define MAREY_SRC_EXPORT_SCRUB_NUMBER_H
+
+#include "base/hashmap.h"
+#include "base/text.h"
+
+struct marey_scrub_numbers {
+    struct marey_hashmap by_text; /* hash of the text -> its number */
+};
+
+void marey__scrub_numbers_init(struct marey_scrub_numbers *numbers,
+                               const struct marey_alloc *alloc);
+void marey__scrub_numbers_release(struct marey_scrub_numbers *numbers);
+
+/* Adds "<word> N"; out->failed is set without memory. */
+void marey__scrub_add_number(struct marey_scrub_numbers *numbers, const char *word,
+                             struct marey_str text, struct marey_textbuf *out);
+
+/* Whether the text is "<word> N" and so stands for another already. */
+bool marey__scrub_is_number(struct marey_str text, const char *word);
+
+#endif
