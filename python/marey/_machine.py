@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from marey import _core
-from marey._cycle import Asked, Cycle, Cycles
+from marey._cycle import Asked, Cycle
+from marey._cycles import Cycles
 from marey._schedule import ProfilerAction, action_of, n_active_of
 from marey._warn import tell, warn
 

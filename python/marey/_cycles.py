@@ -1,0 +1,117 @@
+"""The cycles of a profile: which of them are kept, and what they come to as one."""
+
+from __future__ import annotations
+
+from marey._averages import Grouping
+from marey._cycle import Asked, Cycle, trace_of
+from marey._results import ProfileAverages, Results, SessionStats, add_stats
+from marey._trace import Trace
+from marey._warn import tell
+
+
+class Cycles(Results):
+    """All cycles of a profile, as one."""
+
+    def __init__(self, asked: Asked, keep_bytes: int | None) -> None:
+        self.metadata: dict[str, str] = {}
+        self.done: list[Cycle] = []
+        self.running: Cycle | None = None
+        self._asked = asked
+        self._joins_steps = asked.joins_steps
+        self._keep_bytes = keep_bytes
+        self._joined: tuple[tuple[int, ...], Trace] | None = None
+        self._is_told = False
+
+    # -- their life
+
+    def begin(self, n_active: int | None) -> Cycle:
+        self._make_room()
+        cycle = Cycle(self._asked, len(self.done) + 1, n_active, self.metadata)
+        self.running = cycle
+        return cycle
+
+    def end(self) -> Cycle | None:
+        cycle, self.running = self.running, None
+        if cycle is not None:
+            self.done.append(cycle)
+            cycle.resume()  # where it is switched off: else its last gap would have no end
+            cycle.pause()
+        return cycle
+
+    def add_nothing(self) -> None:
+        """A cycle of no time, for results where nothing was recorded."""
+        self.begin(None)
+        self.end()
+
+    def take_back(self, cycle: Cycle) -> None:
+        self.done.remove(cycle)
+        cycle.drop()
+
+    def clear(self) -> None:
+        self.done = []
+        self.running = None
+        self._joined = None
+
+    def _make_room(self) -> None:
+        """The oldest go first; the last one always stays."""
+        if len(self.done) < 2:
+            return
+        whole = [cycle for cycle in self.done if cycle.is_whole]
+        held = [cycle.held_bytes() for cycle in whole]
+        bound = self._keep_bytes
+        if bound is None:
+            bound = whole[-1].stats.pool_bytes // 2
+        while len(whole) > 1 and sum(held) > bound:
+            self._joined = None
+            whole.pop(0).let_go()
+            held.pop(0)
+
+    def forget_traces(self) -> None:
+        self._joined = None
+        for cycle in self.shown():
+            cycle.forget_trace()
+
+    # -- results
+
+    def shown(self) -> list[Cycle]:
+        return [*self.done, self.running] if self.running is not None else self.done
+
+    @property
+    def stats(self) -> SessionStats:
+        return add_stats([cycle.stats for cycle in self.shown()])
+
+    def _trace_now(self) -> Trace:
+        self._tell_let_go()
+        return self._whole_trace()
+
+    def _tell_let_go(self) -> None:
+        """Once."""
+        cycles = self.shown()
+        whole = [cycle for cycle in cycles if cycle.is_whole]
+        if len(whole) < len(cycles) and not self._is_told:
+            self._is_told = True
+            tell(
+                f"of {len(cycles)} cycles the last {len(whole)} are whole, the others were let go"
+                " for want of memory: events and traces are of those, averages of all; a larger"
+                " keep_bytes keeps more"
+            )
+
+    def _whole_trace(self) -> Trace:
+        """Of the cycles that are whole."""
+        whole = [cycle for cycle in self.shown() if cycle.is_whole]
+        if len(whole) == 1:
+            return whole[0]._trace_now()
+        recordings = [recording for cycle in whole for recording in cycle._recordings]
+        key = tuple(id(recording) for recording in recordings)
+        if self._joined is not None and self._joined[0] == key:
+            return self._joined[1]
+        trace = trace_of(recordings, self.metadata)
+        self._joined = None if whole[-1].is_running else (key, trace)
+        return trace
+
+    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
+        gone = [cycle for cycle in self.done if not cycle.is_whole]
+        if not gone or grouping not in gone[0]._averages:
+            return ProfileAverages(self._trace_now(), grouping)
+        whole = ProfileAverages(self._whole_trace(), grouping)
+        return ProfileAverages.joined([*(c._averages_now(grouping) for c in gone), whole])
