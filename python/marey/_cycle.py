@@ -211,6 +211,27 @@ class Cycle(Results):
         held = 0 if self._left is not None else self.stats.held_bytes
         return held + (0 if self._trace is None else sum(self._trace.footprint().values()))
 
+    @property
+    def wanted_bytes(self) -> int:
+        """What a cycle like this one takes of the pool, and an eighth for one that is larger; all
+        of it if this one found too little."""
+        stats = self.stats
+        return stats.pool_bytes if stats.n_lost > 0 else stats.held_bytes * 9 // 8
+
+    def tell_losses(self) -> None:
+        """At its end: a table says it too, but who only writes files sees no table."""
+        stats = self.stats
+        if stats.n_lost == 0:
+            return
+        lost = "1 record" if stats.n_lost == 1 else f"{stats.n_lost:,} records"
+        what, less = f"cycle {self.number}", "fewer active steps"
+        if self.n_active is None:
+            what, less = "the recording", "less at a time"
+        tell(
+            f"{what} lost {lost} beside the {stats.n_records:,} that it has: there was no room in"
+            f" {stats.pool_bytes >> 20:,} MiB; a larger pool_bytes, or {less}, keeps all"
+        )
+
     def _about(self) -> dict[str, str]:
         """Members of the head that say which cycle it is."""
         members = {}

@@ -36,6 +36,7 @@ class Cycles(Results):
             self.done.append(cycle)
             cycle.resume()  # where it is switched off: else its last gap would have no end
             cycle.pause()
+            cycle.tell_losses()
         return cycle
 
     def add_nothing(self) -> None:
@@ -53,18 +54,22 @@ class Cycles(Results):
         self._joined = None
 
     def _make_room(self) -> None:
-        """The oldest go first; the last one always stays."""
-        if len(self.done) < 2:
-            return
+        """The oldest go first. The last one stays if the next has room beside it in the pool,
+        where all that is held lies: what finds none is lost."""
         whole = [cycle for cycle in self.done if cycle.is_whole]
+        if not whole:
+            return
+        pool_bytes = whole[-1].stats.pool_bytes
+        bound = pool_bytes // 2 if self._keep_bytes is None else self._keep_bytes
+        next_bytes = max(cycle.wanted_bytes for cycle in self.done)
         held = [cycle.held_bytes() for cycle in whole]
-        bound = self._keep_bytes
-        if bound is None:
-            bound = whole[-1].stats.pool_bytes // 2
-        while len(whole) > 1 and sum(held) > bound:
+        in_pool = [cycle.stats.held_bytes for cycle in whole]
+        while whole and (
+            (len(whole) > 1 and sum(held) > bound) or sum(in_pool) + next_bytes > pool_bytes
+        ):
             self._joined = None
             whole.pop(0).let_go()
-            held.pop(0)
+            del held[0], in_pool[0]
 
     def forget_traces(self) -> None:
         self._joined = None
@@ -85,13 +90,18 @@ class Cycles(Results):
         return self._whole_trace()
 
     def _tell_let_go(self) -> None:
-        """Once."""
+        """Once; each time if there is nothing left to show."""
         cycles = self.shown()
-        whole = [cycle for cycle in cycles if cycle.is_whole]
-        if len(whole) < len(cycles) and not self._is_told:
+        n_whole = sum(cycle.is_whole for cycle in cycles)
+        if n_whole == 0 and cycles:
+            raise RuntimeError(
+                f"all cycles ({len(cycles)}) were let go for want of memory, their averages are"
+                " left; a larger pool_bytes, or fewer active steps, keeps the last one"
+            )
+        if n_whole < len(cycles) and not self._is_told:
             self._is_told = True
             tell(
-                f"of {len(cycles)} cycles the last {len(whole)} are whole, the others were let go"
+                f"of {len(cycles)} cycles the last {n_whole} are whole, the others were let go"
                 " for want of memory: events and traces are of those, averages of all; a larger"
                 " keep_bytes keeps more"
             )
@@ -113,5 +123,7 @@ class Cycles(Results):
         gone = [cycle for cycle in self.done if not cycle.is_whole]
         if not gone or grouping not in gone[0]._averages:
             return ProfileAverages(self._trace_now(), grouping)
-        whole = ProfileAverages(self._whole_trace(), grouping)
-        return ProfileAverages.joined([*(c._averages_now(grouping) for c in gone), whole])
+        parts = [cycle._averages_now(grouping) for cycle in gone]
+        if len(gone) < len(self.shown()):
+            parts.append(ProfileAverages(self._whole_trace(), grouping))
+        return ProfileAverages.joined(parts)

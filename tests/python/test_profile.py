@@ -599,10 +599,14 @@ def test_the_rank_is_in_the_trace(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_losses_are_said_first() -> None:
-    with marey.profile(pool_bytes=1 << 20) as prof:
-        for _ in range(100_000):
-            work()
+    prof = marey.profile(pool_bytes=1 << 20)
+    prof.start()
+    for _ in range(100_000):
+        work()
+    with pytest.warns(UserWarning, match="^the recording lost .* no room in 1 MiB") as said:
+        prof.stop()
     n_lost = prof.stats.n_lost
+    assert f" lost {n_lost:,} records " in str(said[0].message)
     assert n_lost > 0
     for layout in ("torch", "marey"):
         table = prof.key_averages().table(layout=layout)  # type: ignore[arg-type]

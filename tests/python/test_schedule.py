@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,63 @@ def test_memory_of_many_cycles_is_bounded() -> None:
             prof.step()
     assert prof.stats.n_lost == 0
     assert sum(c.stats.held_bytes for c in prof.cycles if c.is_whole) <= 2 << 20
+
+
+@pytest.mark.parametrize("warmup", [0, 1])
+def test_a_cycle_of_more_than_half_the_pool_leaves_room_for_the_next(
+    profile: Any, warmup: int
+) -> None:
+    n_of_cycle = 70_000  # ranges of 32 bytes: 5/8 of the pool
+    delivered: list[int] = []
+    prof = profile(
+        schedule=marey.schedule(wait=0, warmup=warmup, active=1, repeat=4),
+        on_trace_ready=lambda prof: delivered.append(n_calls(prof)),
+        pool_bytes=4 << 20,
+    )
+    with warnings.catch_warnings(), prof:
+        warnings.simplefilter("error")
+        for _ in range(4 * (1 + warmup)):
+            for _ in range(n_of_cycle):
+                work()
+            prof.step()
+    assert [cycle.stats.n_lost for cycle in prof.cycles] == [0] * 4
+    assert delivered == [n_of_cycle] * 4
+    assert [cycle.is_whole for cycle in prof.cycles] == [False, False, False, True]
+    assert n_calls(prof) == 4 * n_of_cycle
+
+
+def test_a_cycle_that_finds_no_room_says_so() -> None:
+    prof = marey.profile(
+        schedule=marey.schedule(wait=0, warmup=1, active=1, repeat=2), pool_bytes=1 << 20
+    )
+    lost = "^cycle [12] lost .* no room in 1 MiB; a larger pool_bytes, or fewer active steps"
+    with warnings.catch_warnings(record=True) as said, prof:
+        warnings.simplefilter("always")
+        for _ in range(4):
+            for _ in range(40_000):
+                work()
+            prof.step()
+    assert len([w for w in said if re.match(lost, str(w.message))]) == 2
+    n_lost = sum(cycle.stats.n_lost for cycle in prof.cycles)
+    assert 0 < n_lost == prof.stats.n_lost
+    # Also of the cycle whose averages are all that is left.
+    assert [cycle.is_whole for cycle in prof.cycles] == [False, True]
+    assert prof.key_averages().table().startswith("not clean")
+    assert f"{n_lost:,}" in prof.key_averages().table()
+
+
+def test_where_no_cycle_is_whole_averages_are_left() -> None:
+    """The last step() begins a cycle, for which the one before was let go, and nothing follows."""
+    prof = marey.profile(schedule=marey.schedule(wait=0, warmup=0, active=1), pool_bytes=1 << 20)
+    with prof:
+        for _ in range(20_000):
+            work()
+        prof.step()
+    assert [cycle.is_whole for cycle in prof.cycles] == [False]
+    assert n_calls(prof) == 20_000
+    assert prof.stats.n_lost == 0
+    with pytest.raises(RuntimeError, match=r"^all cycles \(1\) were let go .* larger pool_bytes"):
+        prof.events()
 
 
 # ---- switching on and off ----------------------------------------------------------------------------------
