@@ -35,7 +35,7 @@ struct marey_import_options {
     const struct marey_alloc *alloc; /* NULL: the C library's; borrowed while the trace lives */
     size_t n_threads; /* the caller's among them; 1: no other; 0: one for each processor that the
                          caller may run on, up to 8; 64 at most */
-    enum marey_check check; /* how much is looked at; \cost ALL takes about as long again */
+    enum marey_check check; /* how much is looked at; \cost ALL takes up to as long again */
 };
 
 /* Reads one file. "-" is standard input (kept in a temporary file).

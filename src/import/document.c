@@ -797,6 +797,7 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
     const struct marey_feed_plan plan = {
         .window_bytes = reading->window_bytes,
         .n_threads = reading->n_threads,
+        .checks_all = reading->checks_all,
         .scanner = doc.scanner,
         .kept = kept,
     };

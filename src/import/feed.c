@@ -271,6 +271,7 @@ static bool find_team(struct marey_feed *feed, const struct marey_feed_plan *pla
         .scanner = plan->scanner,
         .window_bytes = plan->window_bytes == 0 ? TEAM_WINDOW_BYTES : plan->window_bytes,
         .n_threads = plan->n_threads,
+        .checks_all = plan->checks_all,
     };
 
     if (!is_worth_team(feed, plan))

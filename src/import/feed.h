@@ -29,6 +29,7 @@
 struct marey_feed_plan {
     size_t window_bytes;
     size_t n_threads;                    /* 1: no other thread at all */
+    bool checks_all;                     /* by the team too */
     const struct marey_scanner *scanner; /* of a team; NULL: none */
     struct marey_stretches *kept;        /* of a .gz: where states are kept; NULL: nowhere */
     const struct marey_stretches *known; /* those that seeking may use; NULL: none */

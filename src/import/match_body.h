@@ -7,6 +7,7 @@
 #ifndef MAREY_SRC_IMPORT_MATCH_BODY_H
 #define MAREY_SRC_IMPORT_MATCH_BODY_H
 
+#include "import/known_body.h"
 #include "import/walk.h"
 
 /* ---- parts --------------------------------------------------------------------------- */
@@ -252,6 +253,15 @@ static const char *find_record(const struct marey_walk *walk)
     return NULL;
 }
 
+/* What is wrong anywhere in a record. Without memory the reader is left to look itself. */
+static inline uint32_t look_ahead(struct marey_checker *checker, const char *at, const char *end)
+{
+    if (checker == NULL || checker->failed)
+        return MAREY_UNCHECKED;
+    check_or_know(checker, at, end);
+    return checker->failed ? MAREY_UNCHECKED : checker->found;
+}
+
 static void scan_ahead(struct marey_walk *walk, struct marey_batch *batch)
 {
     struct scan scan = {.end = walk->end};
@@ -273,6 +283,7 @@ static void scan_ahead(struct marey_walk *walk, struct marey_batch *batch)
         } else if (walk->learnt->template[match->template_idx].reads_launch) {
             match->id = batch->n_launches++;
         }
+        match->damage = look_ahead(walk->checker, at, end);
         batch->n++;
         at = *end == ',' ? end : skip_space(end);
         at = *at == ',' ? pass_comma(walk->learnt, at) : NULL;

@@ -228,6 +228,11 @@ static bool member_init(struct marey_team *team, size_t member_idx)
     member->blocks = marey__alloc(&team->alloc, WINDOWS_EACH, block_bytes(team));
     if (member->blocks == NULL)
         return false;
+    if (team->plan.checks_all) {
+        member->walk.checker = marey__checker_new(&team->alloc, NULL);
+        if (member->walk.checker == NULL)
+            return false;
+    }
     for (size_t i = 0; i < WINDOWS_EACH; i++) {
         window_init(team, &member->window[i], member->blocks + i * block_bytes(team));
         member->window[i].owner_idx = member_idx;
@@ -262,8 +267,10 @@ static void release(struct marey_team *team)
 {
     const struct marey_alloc alloc = team->alloc;
 
-    for (size_t i = 0; i < team->plan.n_threads && team->member != NULL; i++)
+    for (size_t i = 0; i < team->plan.n_threads && team->member != NULL; i++) {
+        marey__checker_free(team->member[i].walk.checker);
         marey__dealloc(&alloc, team->member[i].blocks, WINDOWS_EACH, block_bytes(team));
+    }
     marey__dealloc(&alloc, team->member, team->plan.n_threads, sizeof *team->member);
     marey__dealloc(&alloc, team->queue, team->queue_len, sizeof(struct marey_window *));
     marey__dealloc(&alloc, team, 1, sizeof *team);

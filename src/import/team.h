@@ -2,7 +2,8 @@
  * team.h - threads that fetch the windows of a text and scan them ahead of the reader.
  *
  *     fetch   pread; text that has to be inflated comes in one piece after the other (ahead.h)
- *     scan    matching records against what the reader has learnt (marey_scanner.scan_ahead)
+ *     scan    matching records against what the reader has learnt (marey_scanner.scan_ahead), and
+ *             where all is to be checked looking at every byte of them
  *     take    the reader gets windows in the order of the text
  *
  * The reader adds records in their order, with the ids and the ledger that it would have
@@ -37,6 +38,7 @@ struct marey_team_plan {
     const struct marey_scanner *scanner;
     size_t window_bytes;
     size_t n_threads; /* with the reader, 2 or more */
+    bool checks_all;  /* each thread also looks at all of the records that it scans */
 };
 
 /* Starts the threads. *team is NULL where none can be had: the caller then reads alone.

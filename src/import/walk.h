@@ -82,6 +82,9 @@ struct marey_learnt {
 /* A record that nobody could match, in marey_match.template_idx. */
 #define MAREY_NO_TEMPLATE UINT32_MAX
 
+/* Nobody has looked at all of the record, in marey_match.damage. */
+#define MAREY_UNCHECKED UINT32_MAX
+
 /* What a record's values came to. Places count from the beginning of the text. */
 struct marey_match {
     int64_t ts_ns;
@@ -93,6 +96,7 @@ struct marey_match {
     uint32_t name_at;
     uint32_t name_len;
     uint32_t template_idx;
+    uint32_t damage; /* enum marey_damage of all of it; or MAREY_UNCHECKED */
 };
 
 /* Records that follow each other in a text, matched with one version of the templates. */
@@ -127,6 +131,7 @@ struct marey_walk {
 
     const struct marey_batch *batch; /* NULL: nobody was ahead */
     const char *batch_text;          /* where its places count from */
+    const struct marey_match *ahead; /* of the batch's record at hand; or NULL */
 
     bool uses_templates;
     uint32_t predicted;
@@ -140,8 +145,9 @@ struct marey_scanner {
     /* Reads records until it stops. */
     enum marey_walk_stop (*walk)(struct marey_walk *walk);
 
-    /* Matches the records of a text from the first that surely begins one. Reads text, end
-     * and learnt of the walk, and changes no more than its guesses. */
+    /* Matches the records of a text from the first that surely begins one, and looks at all of
+     * each where the walk has a checker. Reads text, end and learnt of the walk, and changes no
+     * more than its guesses. */
     void (*scan_ahead)(struct marey_walk *walk, struct marey_batch *batch);
 
     /* The value at `at`: where it ends, or NULL and *fail. Nothing at or behind `end`

@@ -131,10 +131,21 @@ static inline bool add_matched(struct marey_walk *walk, const struct found *foun
 /* ---- the check -----------------------------------------------------------------------------
  */
 
+/* Looks at a record unless somebody has done so who was ahead and found the same end. */
+static void look_at(struct marey_walk *walk, const char *at, const char *end)
+{
+    const struct marey_match *ahead = walk->ahead;
+
+    if (ahead != NULL && ahead->damage != MAREY_UNCHECKED && end == walk->batch_text + ahead->end)
+        walk->checker->found = ahead->damage;
+    else
+        check_or_know(walk->checker, at, end);
+}
+
 /* What is wrong inside a record that was set aside changes nothing that is used. */
 static void check_walked(struct marey_walk *walk, const char *at, const char *end, bool is_learned)
 {
-    check_or_know(walk->checker, at, end);
+    look_at(walk, at, end);
     if (walk->checker->found == 0 || (!is_learned && walk->kineto->last.is_set_aside))
         return;
     if (is_learned)
@@ -263,7 +274,9 @@ static bool walk_batch(struct marey_walk *walk, struct scan *scan)
             &batch->match[i + NAMES_AHEAD < batch->n ? i + NAMES_AHEAD : i];
         __builtin_prefetch(walk->batch_text + later->at);
         __builtin_prefetch(walk->batch_text + later->at + 64);
-        const char *end = walk_matched(walk, scan, &batch->match[i]);
+        walk->ahead = &batch->match[i];
+        const char *end = walk_matched(walk, scan, walk->ahead);
+        walk->ahead = NULL;
         if (end == NULL)
             return false;
         walk->at = end;

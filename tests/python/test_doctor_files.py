@@ -4,6 +4,7 @@ docs/ledger.md says what the command says."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -78,6 +79,26 @@ def test_examples_tell_file_and_byte(command: Path) -> None:
     text = (FOLDER / name).read_bytes()
     assert places["partial"] == [{"file": name, "byte": text.rindex(b"{")}]
     assert places["truncated"] == [{"file": name, "byte": len(text)}]
+
+
+@pytest.mark.parametrize("name", ["gpt_train_stack.json.gz", "resnet18_train.json.gz"])
+def test_any_number_of_threads_tells_the_same(
+    name: str, command: Path, data: Path, tmp_path: Path
+) -> None:
+    """A trace of some size, as it is and with a value in each 50th of its args that is none."""
+    text = gzip.decompress((data / name).read_bytes())
+    pieces = text.split(b'"args": {\n')
+    bad = range(50, len(pieces), 50)
+    for i in bad:
+        pieces[i] = b'"wrong": 01,\n' + pieces[i]
+    path = tmp_path / "trace.json"
+    assert len(bad) > 50
+    for content, repaired in (text, {}), (b'"args": {\n'.join(pieces), {"bad_number": len(bad)}):
+        path.write_bytes(content)
+        alone = doctor(command, "--threads", "1", str(path))
+        assert alone[1][0]["repaired"] == repaired
+        for n in range(2, 9):
+            assert doctor(command, "--threads", str(n), str(path)) == alone
 
 
 def test_the_manual_says_what_the_command_says() -> None:

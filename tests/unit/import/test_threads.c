@@ -3,6 +3,7 @@
  * as from one thread, whatever the windows cut, and they end when reading does. Run under TSan
  * too.
  */
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -11,8 +12,12 @@
 #include "import/import.h"
 #include "support/expect.h"
 #include "support/hash_trace.h"
+#include "support/make_random.h"
 
 #define N_RECORDS 40000
+
+/* Larger files would take TSan minutes. */
+#define MOST_TEXT_BYTES ((size_t)4 << 20)
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -161,6 +166,107 @@ static void a_refused_file_ends_the_thread(void **state)
     release_texts(&texts);
 }
 
+/* ---- all is checked ------------------------------------------------------------------------- */
+
+/* What a file comes to, or the place where it is refused. */
+static uint64_t outcome_of(struct marey_str bytes, const struct marey_reading *reading)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_trace *trace = NULL;
+    struct marey_error err = {0};
+    if (marey__import_bytes(bytes, &alloc, reading, &trace, &err) != MAREY_OK)
+        return (uint64_t)err.offset_bytes << 1;
+    const uint64_t hash = hash_trace(trace) | 1;
+    marey_trace_free(trace);
+    return hash;
+}
+
+/* The reasons that a check of args counts, in a whole trace. */
+static uint64_t n_damages(struct marey_str bytes)
+{
+    static const char *const names[] = {"non_finite", "bad_number",    "bad_escape", "control_char",
+                                        "bad_utf8",   "duplicate_key", "bad_args"};
+    const struct marey_alloc alloc = marey__alloc_default();
+    const struct marey_reading alone = {.n_threads = 1, .checks_all = true};
+    struct marey_trace *trace = NULL;
+    struct marey_ledger ledger = {0};
+    uint64_t n = 0;
+    if (marey__import_bytes(bytes, &alloc, &alone, &trace, NULL) != MAREY_OK)
+        return 0;
+    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        for (size_t name = 0; name < sizeof names / sizeof names[0]; name++)
+            if (strcmp(ledger.rows[i].reason, names[name]) == 0)
+                n += ledger.rows[i].count;
+    marey_trace_free(trace);
+    return n;
+}
+
+static void read_file(const char *path, struct marey_textbuf *text)
+{
+    enum { BLOCK_BYTES = 1 << 16 };
+    const gzFile file = gzopen(path, "rb"); /* plain files too */
+    int got = BLOCK_BYTES;
+    EXPECT_TRUE(file != NULL);
+    marey__text_reset(text);
+    while (got == BLOCK_BYTES) {
+        char *into = marey__text_reserve(text, BLOCK_BYTES);
+        EXPECT_TRUE(into != NULL);
+        got = gzread(file, into, BLOCK_BYTES);
+        text->len += got > 0 ? (size_t)got : 0; /* some fixtures are cut */
+    }
+    (void)gzclose(file);
+}
+
+/* Bytes that are wrong in a string, in a number or anywhere, one in each 10,000. */
+static void damage(struct marey_textbuf *text, uint64_t *random)
+{
+    static const char wrong[] = "\x01\xff\\N.\"{}e,";
+    for (size_t n = text->len / 10000; n > 0; n--)
+        text->ptr[make_random_below(random, text->len)] =
+            wrong[make_random_below(random, sizeof wrong - 1)];
+}
+
+static void expect_same_by_threads(struct marey_str bytes)
+{
+    const struct marey_reading alone = {.n_threads = 1, .checks_all = true};
+    const uint64_t want = outcome_of(bytes, &alone);
+    for (size_t n = 2; n <= 8; n++) {
+        const struct marey_reading shared = {
+            .window_bytes = n % 2 == 0 ? 4096 : bytes.len / 40 + 16,
+            .n_threads = n,
+            .checks_all = true,
+        };
+        EXPECT_U64(outcome_of(bytes, &shared), want);
+    }
+}
+
+static void any_number_of_threads_finds_the_same_damage(void **state)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    uint64_t random = make_seed("any_number_of_threads_finds_the_same_damage");
+    uint64_t n_found = 0;
+    struct marey_textbuf text;
+    glob_t found;
+    (void)state;
+    marey__text_init(&text, &alloc);
+    EXPECT_I64(glob(expect_data_path("*.json.gz"), 0, NULL, &found), 0);
+    EXPECT_I64(glob(expect_data_path("fixtures/*.json*"), GLOB_APPEND, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        read_file(found.gl_pathv[i], &text);
+        if (text.len > MOST_TEXT_BYTES)
+            continue;
+        expect_same_by_threads(str_of(&text));
+        damage(&text, &random);
+        expect_same_by_threads(str_of(&text));
+        n_found += n_damages(str_of(&text));
+    }
+    EXPECT_TRUE(found.gl_pathc > 100);
+    EXPECT_TRUE(n_found > 100);
+    globfree(&found);
+    marey__text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +274,7 @@ int main(void)
         cmocka_unit_test(any_number_of_threads_reads_the_same),
         cmocka_unit_test(cut_gzip_gives_what_it_holds),
         cmocka_unit_test(a_refused_file_ends_the_thread),
+        cmocka_unit_test(any_number_of_threads_finds_the_same_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
