@@ -65,8 +65,10 @@ static void begin_range(struct intake *in, const uint64_t *record, uint64_t offs
         };
         range.row = marey__builder_open_row(in->builder, &slice);
         in->n_records++;
-        if (marey__record_kind(record) == MAREY_RECORD_BEGIN_OP)
-            in->failed |= !marey__arrows_add(&in->arrows, record[2], record[3],
+        uint64_t sequence = 0;
+        uint64_t thread = 0;
+        if (marey__record_sequence(record, &sequence, &thread))
+            in->failed |= !marey__arrows_add(&in->arrows, sequence, thread,
                                              site->scope == MAREY_SCOPE_BACKWARD, slice.start_ns,
                                              in->track_idx);
     }
@@ -219,7 +221,7 @@ static void take_record(struct intake *in, const uint64_t *record, uint64_t offs
     const uint64_t ticks = marey__record_value(record);
     if (ticks < in->snapshot->start_ticks || ticks >= in->snapshot->stop_ticks)
         return;
-    if (kind == MAREY_RECORD_BEGIN || kind == MAREY_RECORD_BEGIN_OP)
+    if (marey__record_is_begin(record))
         begin_range(in, record, offset);
     else if (kind == MAREY_RECORD_END)
         end_range(in, record, offset);
@@ -314,10 +316,8 @@ static double expected_ranges(const struct marey_snapshot *snapshot,
         n_words += chunk[i].n_words;
     if (part->n_chunks == 0 || sample->n_words == 0)
         return 0;
-    for (uint32_t at = 0; at < sample->n_words; at += marey__record_words(sample->word + at)) {
-        const enum marey_record_kind kind = marey__record_kind(sample->word + at);
-        n_begins += kind == MAREY_RECORD_BEGIN || kind == MAREY_RECORD_BEGIN_OP;
-    }
+    for (uint32_t at = 0; at < sample->n_words; at += marey__record_words(sample->word + at))
+        n_begins += marey__record_is_begin(sample->word + at);
     return (double)n_begins * (double)n_words / sample->n_words;
 }
 

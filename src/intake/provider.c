@@ -88,22 +88,33 @@ static bool is_evaluation(uint32_t site_id)
     return name.ptr != NULL && marey__str_starts(name, "autograd::engine::evaluate_function: ");
 }
 
-/* The record that carries an operator's sequence number: its own, or for what the autograd engine
- * evaluates that of the node in it, which begins next. As torch shows it. NULL: none. */
-static const uint64_t *sequence_of(const uint64_t *record, uint32_t n_after)
+/* The record of the node in what the autograd engine evaluates, which begins next. NULL: none. */
+static const uint64_t *node_in(const uint64_t *record, uint32_t n_after)
 {
     uint32_t at = marey__record_words(record);
 
-    if (marey__record_kind(record) == MAREY_RECORD_BEGIN_OP)
-        return record;
-    if (!is_evaluation((uint32_t)record[1]))
-        return NULL;
     while (at < n_after && (marey__record_kind(record + at) == MAREY_RECORD_INPUTS ||
                             marey__record_kind(record + at) == MAREY_RECORD_CPU))
         at += marey__record_words(record + at);
-    const bool is_node = at < n_after && marey__record_kind(record + at) == MAREY_RECORD_BEGIN_OP &&
+    const bool is_node = at < n_after && marey__record_is_begin(record + at) &&
                          is_backward((uint32_t)record[at + 1]);
     return is_node ? record + at : NULL;
+}
+
+/* An operator's sequence number is its own, or for what the autograd engine evaluates that of the
+ * node in it. As torch shows it. */
+static void add_sequence(struct marey_textbuf *text, const uint64_t *record, uint32_t n_after)
+{
+    uint64_t sequence = 0;
+    uint64_t thread = 0;
+
+    if (!marey__record_sequence(record, &sequence, &thread)) {
+        record = is_evaluation((uint32_t)record[1]) ? node_in(record, n_after) : NULL;
+        if (record == NULL || !marey__record_sequence(record, &sequence, &thread))
+            return;
+    }
+    add_member(text, "Sequence number", (int64_t)sequence);
+    add_member(text, "Fwd thread id", is_backward((uint32_t)record[1]) ? (int64_t)thread : 0);
 }
 
 /* The id is the slice's own: what torch calls a correlation id. */
@@ -115,14 +126,9 @@ static void add_begin(struct marey_recorded_args *args, const struct found_recor
     const bool has_inputs = (found->recorded->session->wants & MAREY_WANT_INPUTS) != 0;
     struct marey_textbuf *text = &args->text;
     const uint32_t n = marey__record_words(record);
-    const uint64_t *sequence = sequence_of(record, n_after);
 
     add_member(text, "External id", (int64_t)(MAREY_OFFSET_BYTE(offset) / sizeof(uint64_t)) + 1);
-    if (sequence != NULL) {
-        add_member(text, "Sequence number", (int64_t)sequence[2]);
-        add_member(text, "Fwd thread id",
-                   is_backward((uint32_t)sequence[1]) ? (int64_t)sequence[3] : 0);
-    }
+    add_sequence(text, record, n_after);
     if (has_inputs && n < n_after && marey__record_kind(record + n) == MAREY_RECORD_INPUTS)
         marey__inputs_to_json(text, record + n + 1, (uint32_t)marey__record_value(record + n));
 
@@ -139,10 +145,9 @@ static struct marey_str args_of(struct marey_recorded_args *args, uint64_t offse
         return (struct marey_str){NULL, 0};
     marey__text_reset(&args->text);
     marey__text_add_byte(&args->text, '{');
-    const enum marey_record_kind kind = marey__record_kind(found.word);
-    if (kind == MAREY_RECORD_COUNTER)
+    if (marey__record_kind(found.word) == MAREY_RECORD_COUNTER)
         add_counter(&args->text, found.word);
-    else if (kind == MAREY_RECORD_BEGIN || kind == MAREY_RECORD_BEGIN_OP)
+    else if (marey__record_is_begin(found.word))
         add_begin(args, &found, offset);
     marey__text_add_byte(&args->text, '}');
     return (struct marey_str){args->text.ptr, args->text.len};

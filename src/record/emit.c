@@ -19,17 +19,6 @@
 /* The words of a CPU record, or 0. */
 #define CPU_WORDS(wants) (((wants)&MAREY_WANT_CPU) != 0 ? 1U : 0U)
 
-/* Torch's own ranges are annotations, so those who want ranges want its records too. */
-#define WANTS_RANGE MAREY_WANT_RANGES
-#define WANTS_OP (MAREY_WANT_OPS | MAREY_WANT_RANGES)
-
-/* What allows the short path: the record is wanted, with the time stamp counter and nothing
- * else. */
-static inline bool is_short(uint32_t wants, uint32_t wanted)
-{
-    return (wants & (MAREY_WANT_CPU | MAREY_HAS_TSC)) == MAREY_HAS_TSC && (wants & wanted) != 0;
-}
-
 /* Acquire pairs with the release of marey__recorder_set_wants: who sees a want also sees
  * the pool and the clock that it needs. */
 static inline uint32_t wants_now(void)
@@ -160,8 +149,10 @@ static void put_point(struct marey_log *log, uint32_t wants, enum marey_record_k
 
 /* ---- what a program calls ---------------------------------------------------------- */
 
-RARE static void begin_slowly(struct marey_site *site, uint32_t wants)
+/* They read the wants anew, so that the short paths need not keep them. */
+RARE static void begin_slowly(struct marey_site *site)
 {
+    const uint32_t wants = wants_now();
     struct marey_log *log = (wants & MAREY_WANT_RANGES) != 0 ? enter() : NULL;
 
     if (log == NULL)
@@ -174,16 +165,19 @@ RARE static void begin_slowly(struct marey_site *site, uint32_t wants)
 void marey_range_begin(struct marey_site *site)
 {
     const uint32_t wants = wants_now();
+
+    if (UNLIKELY((wants & MAREY_SHORT_RANGES) == 0)) {
+        if (wants != 0)
+            begin_slowly(site);
+        return;
+    }
     struct marey_log *log = marey__log;
     const uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-
-    if (wants == 0)
-        return;
-    if (UNLIKELY(!is_short(wants, WANTS_RANGE) || id == 0 || log->is_busy))
+    if (UNLIKELY(id == 0 || log->is_busy))
         goto slowly;
     guard(log);
     uint64_t *at = marey__log_at(log);
-    if (UNLIKELY(log->end - at < 2)) {
+    if (UNLIKELY(!marey__log_has(log, at, 2))) {
         leave(log);
         goto slowly;
     }
@@ -194,7 +188,7 @@ void marey_range_begin(struct marey_site *site)
     leave(log);
     return;
 slowly:
-    begin_slowly(site, wants);
+    begin_slowly(site);
 }
 
 void marey_range_begin_named(struct marey_str name, uint32_t token)
@@ -208,8 +202,10 @@ void marey_range_begin_named(struct marey_str name, uint32_t token)
     leave(log);
 }
 
-RARE static void end_slowly(uint32_t token, uint32_t wants, uint32_t wanted)
+RARE static void end_slowly(uint32_t token, uint32_t wanted)
 {
+    const uint32_t wants = wants_now();
+
     if ((wants & wanted) == 0)
         return;
     const uint64_t head = stamp(wants, MAREY_RECORD_END);
@@ -220,19 +216,22 @@ RARE static void end_slowly(uint32_t token, uint32_t wants, uint32_t wanted)
     leave(log);
 }
 
-static inline void end_with(uint32_t token, uint32_t wanted)
+static inline void end_with(uint32_t token, uint32_t short_bit, uint32_t wanted)
 {
     const uint32_t wants = wants_now();
-    struct marey_log *log = marey__log;
 
-    if (wants == 0)
+    if (UNLIKELY((wants & short_bit) == 0)) {
+        if (wants != 0)
+            end_slowly(token, wanted);
         return;
-    if (UNLIKELY(!is_short(wants, wanted) || log->is_busy))
+    }
+    struct marey_log *log = marey__log;
+    if (UNLIKELY(log->is_busy))
         goto slowly;
     guard(log);
     const uint64_t head = stamp_by(true, MAREY_RECORD_END);
     uint64_t *at = marey__log_at(log);
-    if (UNLIKELY(log->end - at < 2)) {
+    if (UNLIKELY(!marey__log_has(log, at, 2))) {
         leave(log);
         goto slowly;
     }
@@ -242,17 +241,17 @@ static inline void end_with(uint32_t token, uint32_t wanted)
     leave(log);
     return;
 slowly:
-    end_slowly(token, wants, wanted);
+    end_slowly(token, wanted);
 }
 
 void marey_range_end_token(uint32_t token)
 {
-    end_with(token, WANTS_RANGE);
+    end_with(token, MAREY_SHORT_RANGES, MAREY_WANT_RANGES);
 }
 
 void marey_range_end(void)
 {
-    end_with(0, WANTS_RANGE);
+    end_with(0, MAREY_SHORT_RANGES, MAREY_WANT_RANGES);
 }
 
 static uint64_t bits_of(double value)
@@ -297,46 +296,59 @@ void marey_counter_named(struct marey_str name, double value)
 
 bool marey_is_recording(void)
 {
-    return (wants_now() & ~(uint32_t)MAREY_HAS_TSC) != 0;
+    return wants_now() != 0;
 }
 
 /* ---- what collectors are handed ----------------------------------------------------- */
 
-/* The words of a begin that lie after its head, as if it had a sequence number: without one
- * the last two are not published. Returns where the next word goes. */
-static inline uint64_t *put_op_head(uint64_t *at, const struct marey_op *op, uint32_t id)
-{
-    at[1] = (uint64_t)op->token << 32 | id;
-    at[2] = (uint64_t)op->sequence;
-    at[3] = op->forward_thread;
-    return at + (op->sequence >= 0 ? 4 : 2);
-}
-
+/* The form of an operator's begin, and its words. */
 static inline enum marey_record_kind kind_of_op(const struct marey_op *op)
 {
-    return op->sequence >= 0 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN;
+    if (LIKELY(marey__fits_sequence((uint64_t)op->sequence, op->forward_thread)))
+        return MAREY_RECORD_BEGIN_OP;
+    return op->sequence >= 0 ? MAREY_RECORD_BEGIN_FAR : MAREY_RECORD_BEGIN;
+}
+
+#define MOST_OP_WORDS 4
+
+/* The words that lie after the head. Returns where the next one goes. */
+static inline uint64_t *put_op(uint64_t *at, const struct marey_op *op, enum marey_record_kind kind,
+                               uint32_t id)
+{
+    at[1] = (uint64_t)op->token << 32 | id;
+    if (LIKELY(kind == MAREY_RECORD_BEGIN_OP)) {
+        at[2] = marey__pack_sequence((uint64_t)op->sequence, op->forward_thread);
+        return at + 3;
+    }
+    if (kind == MAREY_RECORD_BEGIN)
+        return at + 2;
+    at[2] = (uint64_t)op->sequence;
+    at[3] = op->forward_thread;
+    return at + 4;
 }
 
 static void op_begin_in(struct marey_log *log, const struct marey_op *op, uint32_t wants)
 {
     const uint32_t id =
         marey__sites_find_c(&marey__recorder.sites, &log->cache, op->name, op->scope);
-    uint64_t *at = marey__log_room(log, 4 + CPU_WORDS(wants));
+    uint64_t *at = marey__log_room(log, MOST_OP_WORDS + CPU_WORDS(wants));
 
     if (at == NULL || id == 0) {
         marey__log_lose(log);
         return;
     }
-    uint64_t *after = put_op_head(at, op, id);
+    const enum marey_record_kind kind = kind_of_op(op);
+    uint64_t *after = put_op(at, op, kind, id);
     if (CPU_WORDS(wants) != 0)
         *after++ = cpu_stamp();
-    at[0] = stamp(wants, kind_of_op(op));
+    at[0] = stamp(wants, kind);
     marey__log_publish(log, after);
 }
 
-RARE static void op_begin_slowly(const struct marey_op *op, uint32_t wants)
+RARE static void op_begin_slowly(const struct marey_op *op)
 {
-    struct marey_log *log = (wants & WANTS_OP) != 0 ? enter() : NULL;
+    const uint32_t wants = wants_now();
+    struct marey_log *log = (wants & MAREY_WANTS_OP) != 0 ? enter() : NULL;
 
     if (log == NULL)
         return;
@@ -344,47 +356,55 @@ RARE static void op_begin_slowly(const struct marey_op *op, uint32_t wants)
     leave(log);
 }
 
-/* Short: a known name, room for a sequence number too. */
+/* Short: a known name, and room for any form of a begin. */
 static void op_begin(const struct marey_op *op)
 {
     const uint32_t wants = wants_now();
-    struct marey_log *log = marey__log;
 
-    if (wants == 0)
+    if (UNLIKELY((wants & MAREY_SHORT_OPS) == 0)) {
+        if (wants != 0)
+            op_begin_slowly(op);
         return;
-    if (UNLIKELY(!is_short(wants, WANTS_OP) || log->is_busy))
+    }
+    struct marey_log *log = marey__log;
+    if (UNLIKELY(log->is_busy))
         goto slowly;
     guard(log);
     const uint32_t id = marey__sites_known(&log->cache, op->name, op->scope);
     uint64_t *at = marey__log_at(log);
-    if (UNLIKELY(id == 0 || log->end - at < 4)) {
+    if (UNLIKELY(id == 0 || !marey__log_has(log, at, MOST_OP_WORDS))) {
         leave(log);
         goto slowly;
     }
-    uint64_t *after = put_op_head(at, op, id);
-    at[0] = stamp_by(true, kind_of_op(op));
+    const enum marey_record_kind kind = kind_of_op(op);
+    uint64_t *after = put_op(at, op, kind, id);
+    at[0] = stamp_by(true, kind);
     marey__log_publish(log, after);
     leave(log);
     return;
 slowly:
-    op_begin_slowly(op, wants);
+    op_begin_slowly(op);
 }
 
 /* ---- an operator whose inputs are written where they stay ----------------------------- */
 
-/* Head, sequence number, forward thread, head of the inputs, the inputs, CPU time. */
-#define OPEN_WORDS (5 + MAREY_MAX_INPUT_WORDS + 1)
+/* The operator, head of the inputs, the inputs, CPU time. */
+#define OPEN_WORDS (MOST_OP_WORDS + 1 + MAREY_MAX_INPUT_WORDS + 1)
 
 static inline uint64_t *open_at(struct marey_log *log, uint64_t *at, const struct marey_op *op,
-                                uint32_t id)
+                                uint32_t id, bool is_short)
 {
-    log->is_open = true;
-    return put_op_head(at, op, id) + 1;
+    const enum marey_record_kind kind = kind_of_op(op);
+
+    log->open_kind = (uint8_t)kind;
+    log->is_open_short = is_short;
+    return put_op(at, op, kind, id) + 1;
 }
 
-RARE static uint64_t *op_open_slowly(const struct marey_op *op, uint32_t wants)
+RARE static uint64_t *op_open_slowly(const struct marey_op *op)
 {
-    struct marey_log *log = (wants & WANTS_OP) != 0 ? enter() : NULL;
+    const uint32_t wants = wants_now();
+    struct marey_log *log = (wants & MAREY_WANTS_OP) != 0 ? enter() : NULL;
 
     if (log == NULL)
         return NULL;
@@ -392,7 +412,7 @@ RARE static uint64_t *op_open_slowly(const struct marey_op *op, uint32_t wants)
         marey__sites_find_c(&marey__recorder.sites, &log->cache, op->name, op->scope);
     uint64_t *at = marey__log_room(log, OPEN_WORDS);
     if (at != NULL && id != 0)
-        return open_at(log, at, op, id);
+        return open_at(log, at, op, id, (wants & MAREY_SHORT_OPS) != 0);
     marey__log_lose(log);
     leave(log);
     return NULL;
@@ -402,44 +422,58 @@ RARE static uint64_t *op_open_slowly(const struct marey_op *op, uint32_t wants)
 static uint64_t *op_open(const struct marey_op *op)
 {
     const uint32_t wants = wants_now();
-    struct marey_log *log = marey__log;
 
-    if (wants == 0)
-        return NULL;
-    if (UNLIKELY(!is_short(wants, WANTS_OP) || log->is_busy))
-        return op_open_slowly(op, wants);
+    if (UNLIKELY((wants & MAREY_SHORT_OPS) == 0))
+        return wants != 0 ? op_open_slowly(op) : NULL;
+    struct marey_log *log = marey__log;
+    if (UNLIKELY(log->is_busy))
+        return op_open_slowly(op);
     guard(log);
     const uint32_t id = marey__sites_known(&log->cache, op->name, op->scope);
     uint64_t *at = marey__log_at(log);
-    if (LIKELY(id != 0 && log->end - at >= OPEN_WORDS))
-        return open_at(log, at, op, id);
+    if (LIKELY(id != 0 && marey__log_has(log, at, OPEN_WORDS)))
+        return open_at(log, at, op, id, true);
     leave(log);
-    return op_open_slowly(op, wants);
+    return op_open_slowly(op);
+}
+
+static inline void close_at(struct marey_log *log, uint64_t *after, bool is_tsc)
+{
+    uint64_t *at = marey__log_at(log);
+
+    at[0] = stamp_by(is_tsc, (enum marey_record_kind)log->open_kind);
+    marey__log_publish(log, after);
+    log->open_kind = 0;
+    leave(log);
+}
+
+/* What was opened in another way than the short one, with CPU time if it is still wanted. */
+RARE static void op_close_slowly(struct marey_log *log, uint64_t *after)
+{
+    if ((wants_now() & MAREY_WANT_CPU) != 0)
+        *after++ = cpu_stamp();
+    close_at(log, after, marey__recorder.is_tsc);
 }
 
 /* What was open when nobody wanted it any more is written all the same: it began before. */
 static void op_close(uint64_t *inputs, uint32_t n_words)
 {
     struct marey_log *log = marey__log;
-    uint64_t *at = marey__log_at(log);
     uint64_t *after = inputs - 1;
 
-    if (n_words > 0) {
+    if (LIKELY(n_words > 0)) {
         inputs[-1] = marey__record_head(n_words, MAREY_RECORD_INPUTS);
         after = inputs + n_words;
     }
-    if (UNLIKELY((wants_now() & MAREY_WANT_CPU) != 0))
-        *after++ = cpu_stamp();
-    at[0] = stamp_by(marey__recorder.is_tsc,
-                     inputs - at == 5 ? MAREY_RECORD_BEGIN_OP : MAREY_RECORD_BEGIN);
-    marey__log_publish(log, after);
-    log->is_open = false;
-    leave(log);
+    if (UNLIKELY(!log->is_open_short))
+        op_close_slowly(log, after);
+    else
+        close_at(log, after, true);
 }
 
 static void op_end(uint32_t token)
 {
-    end_with(token, WANTS_OP);
+    end_with(token, MAREY_SHORT_OPS, MAREY_WANTS_OP);
 }
 
 static uint32_t add_text(const char *ptr, size_t len)
@@ -452,7 +486,7 @@ static uint32_t add_text(const char *ptr, size_t len)
  * guard is there already, and a handler gets nothing to write into and so nothing to name. */
 static uint32_t text_id(const char *ptr, size_t len)
 {
-    if (marey__log->is_open)
+    if (marey__log->open_kind != 0)
         return add_text(ptr, len);
     struct marey_log *log = enter();
     if (log == NULL)

@@ -24,7 +24,8 @@ struct marey_log {
     /* Of the thread alone. */
     uint64_t *end;         /* of the chunk; the same as `at` before the first chunk */
     volatile bool is_busy; /* inside an emit: what interrupts it is dropped */
-    bool is_open;          /* between op_open and op_close */
+    uint8_t open_kind;     /* between op_open and op_close the kind of record, else 0 */
+    bool is_open_short;    /* and whether it is closed by the short path */
     struct marey_chunk *chunk;
 
     /* Written by the thread, read by who holds the recorder's lock. */
@@ -56,6 +57,12 @@ uint64_t *marey__log_turn(struct marey_log *log, uint32_t n);
 static inline uint64_t *marey__log_at(struct marey_log *log)
 {
     return atomic_load_explicit(&log->at, memory_order_relaxed);
+}
+
+/* Whether n words from `at` on are of the chunk; a thread without one has none. */
+static inline bool marey__log_has(const struct marey_log *log, const uint64_t *at, size_t n)
+{
+    return (uintptr_t)at + n * sizeof *at <= (uintptr_t)log->end;
 }
 
 /* Room for a record of n words, to be published by marey__log_publish. */

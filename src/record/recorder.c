@@ -167,11 +167,24 @@ static bool tell(struct marey_loaded_collector *loaded, uint32_t wants, char *wh
     return true;
 }
 
+/* With the bits that follow from them, so that a record tests one. */
+static uint32_t complete_wants(uint32_t wants, bool is_tsc)
+{
+    if (wants == 0 || !is_tsc)
+        return wants;
+    wants |= MAREY_HAS_TSC;
+    if ((wants & MAREY_WANT_CPU) == 0) {
+        wants |= (wants & MAREY_WANT_RANGES) != 0 ? MAREY_SHORT_RANGES : 0;
+        wants |= (wants & MAREY_WANTS_OP) != 0 ? MAREY_SHORT_OPS : 0;
+    }
+    return wants;
+}
+
 /* Release pairs with the acquire of wants_now. */
 static void store_wants(struct marey_recorder *recorder, uint32_t wants)
 {
-    const uint32_t clock = recorder->is_tsc ? MAREY_HAS_TSC : 0;
-    atomic_store_explicit(&recorder->wants, wants != 0 ? wants | clock : 0, memory_order_release);
+    atomic_store_explicit(&recorder->wants, complete_wants(wants, recorder->is_tsc),
+                          memory_order_release);
 }
 
 /* A want is set before the hooks come and taken away after they went. */
@@ -199,5 +212,5 @@ enum marey_status marey__recorder_set_wants(uint32_t wants, struct marey_error *
 uint32_t marey__recorder_wants(void)
 {
     return atomic_load_explicit(&marey__recorder.wants, memory_order_relaxed) &
-           ~(uint32_t)MAREY_HAS_TSC;
+           ~(uint32_t)MAREY_TOLD_WANTS;
 }

@@ -11,8 +11,16 @@
 #define MAREY_MAX_COLLECTORS 8
 #define MAREY_CLOCK_SAMPLES 64
 
-/* Beside the public bits in the recorder's wants: the clock is the time stamp counter. */
-#define MAREY_HAS_TSC (UINT32_C(1) << 31)
+/* Beside the public bits in the recorder's wants, and told by them and the clock: it is the time
+ * stamp counter; ranges, or operators, are recorded with it and without CPU time, which is the
+ * short path of a record. */
+#define MAREY_SHORT_RANGES (UINT32_C(1) << 31) /* the sign: one test tells it from no want */
+#define MAREY_SHORT_OPS (UINT32_C(1) << 30)
+#define MAREY_HAS_TSC (UINT32_C(1) << 29)
+#define MAREY_TOLD_WANTS (MAREY_HAS_TSC | MAREY_SHORT_RANGES | MAREY_SHORT_OPS)
+
+/* Torch's own ranges are annotations, so those who want ranges want its records too. */
+#define MAREY_WANTS_OP (MAREY_WANT_OPS | MAREY_WANT_RANGES)
 
 struct marey_loaded_collector {
     const struct marey_collector *collector;

@@ -102,17 +102,21 @@ static inline const struct marey_cached_text *find(struct marey_sites *names,
     return fill(names, cached, text, scope, hash) ? cached : NULL;
 }
 
+_Static_assert(MAREY_NAME_BYTES < MAREY_NAME_PAGE_BYTES, "any name may lie in one page");
+
 static struct marey_cached_pointer learn(const char *name, struct marey_str text, uint32_t scope,
                                          uint32_t site_id)
 {
     const size_t n_bytes = text.len + 1; /* the zero ends the comparison */
     const size_t n_head = n_bytes < MAREY_NAME_HEAD_BYTES ? n_bytes : MAREY_NAME_HEAD_BYTES;
+    const size_t n_read = n_bytes < MAREY_NAME_HEAD_BYTES ? MAREY_NAME_HEAD_BYTES : n_bytes;
     struct marey_cached_pointer learnt = {
         .ptr = name,
         .text = text.ptr,
         .site_id = site_id,
         .scope = (uint16_t)scope,
-        .is_long = n_bytes > MAREY_NAME_HEAD_BYTES,
+        .n_bytes = (uint16_t)n_read,
+        .last_at = (uint16_t)(MAREY_NAME_PAGE_BYTES - n_read),
     };
 
     memcpy(learnt.head, text.ptr, n_head);
@@ -131,10 +135,10 @@ uint32_t marey__sites_find(struct marey_sites *names, struct marey_name_cache *c
 uint32_t marey__sites_find_c(struct marey_sites *sites, struct marey_name_cache *cache,
                              const char *name, uint32_t scope)
 {
-    const uint32_t site_id = marey__sites_known(cache, name, scope);
+    const struct marey_cached_pointer *known = marey__sites_slot(cache, name, scope);
 
-    if (site_id != 0)
-        return site_id;
+    if (known->ptr == name && known->scope == scope && strcmp(known->text, name) == 0)
+        return known->site_id;
     const size_t len = strnlen(name, MAREY_NAME_BYTES + 1);
     const struct marey_cached_text *cached =
         find(sites, cache, cut((struct marey_str){name, len}), scope);

@@ -29,6 +29,9 @@ struct marey_sites {
 /* The first bytes of a name, which are all of many. */
 #define MAREY_NAME_HEAD_BYTES 16
 
+/* No page of memory is smaller. */
+#define MAREY_NAME_PAGE_BYTES 4096
+
 struct marey_cached_pointer {
     const char *ptr;
     const char *text; /* what it meant, terminated */
@@ -36,7 +39,8 @@ struct marey_cached_pointer {
     uint64_t mask[MAREY_NAME_HEAD_BYTES / 8]; /* the bytes of head that count, the zero too */
     uint32_t site_id;
     uint16_t scope;
-    bool is_long; /* the head is not all of it */
+    uint16_t n_bytes; /* of the text with its zero, but no less than those of head */
+    uint16_t last_at; /* where in a page the pointer may lie at most, for them to end in it */
 };
 
 struct marey_cached_text {
@@ -66,26 +70,45 @@ static inline struct marey_cached_pointer *marey__sites_slot(struct marey_name_c
     return &cache->by_pointer[(mixed >> 55) % MAREY_CACHED_NAMES];
 }
 
-/* Compares a name with what its pointer meant before. Bytes behind the end of the name are read
- * too and left out, never of another page; a sanitizer would mind. */
-static inline bool marey__is_name(const struct marey_cached_pointer *known, const char *name)
+static inline uint64_t marey__name_word(const char *at)
 {
-#if !defined(__SANITIZE_ADDRESS__)
-    uint64_t head[MAREY_NAME_HEAD_BYTES / 8];
+    uint64_t word;
 
-    if (((uintptr_t)name & 4095) <= 4096 - MAREY_NAME_HEAD_BYTES) {
-        memcpy(head, name, sizeof head);
-        const uint64_t differs = ((head[0] ^ known->head[0]) & known->mask[0]) |
-                                 ((head[1] ^ known->head[1]) & known->mask[1]);
-        if (differs != 0 || !known->is_long)
-            return differs == 0;
-    }
-#endif
-    return strcmp(known->text, name) == 0;
+    memcpy(&word, at, sizeof word);
+    return word;
 }
 
-/* What the thread knows of a terminated name; 0: nothing. The bytes are compared, so the pointer
- * may mean another name than before. */
+/* The rest of a name of more than MAREY_NAME_HEAD_BYTES, word by word. The last word ends with the
+ * zero, and may begin in the one before it. */
+static inline bool marey__is_rest(const struct marey_cached_pointer *known, const char *name)
+{
+    const size_t last = known->n_bytes - sizeof(uint64_t);
+
+    for (size_t i = MAREY_NAME_HEAD_BYTES; i < last; i += sizeof(uint64_t))
+        if (marey__name_word(name + i) != marey__name_word(known->text + i))
+            return false;
+    return marey__name_word(name + last) == marey__name_word(known->text + last);
+}
+
+/* Compares a name with what its pointer meant before, without a call; false too where it lies so
+ * near the end of a page that nothing is read. Bytes behind the end of a name that is shorter now
+ * are read and left out, never of another page; a sanitizer would mind. */
+static inline bool marey__is_name(const struct marey_cached_pointer *known, const char *name)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    return strcmp(known->text, name) == 0;
+#else
+    if (((uintptr_t)name & (MAREY_NAME_PAGE_BYTES - 1)) > known->last_at)
+        return false;
+    if ((((marey__name_word(name) ^ known->head[0]) & known->mask[0]) |
+         ((marey__name_word(name + 8) ^ known->head[1]) & known->mask[1])) != 0)
+        return false;
+    return known->n_bytes == MAREY_NAME_HEAD_BYTES || marey__is_rest(known, name);
+#endif
+}
+
+/* What the thread knows of a terminated name; 0: nothing, or it is not told without a call. The
+ * bytes are compared, so the pointer may mean another name than before. */
 static inline uint32_t marey__sites_known(struct marey_name_cache *cache, const char *name,
                                           uint32_t scope)
 {

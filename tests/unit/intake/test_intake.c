@@ -2,7 +2,9 @@
  * test_intake.c - a session becomes a trace: ranges find their ends, args are written when asked
  * for, what is missing is in the ledger.
  */
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,6 +260,39 @@ static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
     EXPECT_I64(flows.phase[0], 's');
     EXPECT_I64(flows.phase[1], 'f');
     EXPECT_U64(flows.id[0], flows.id[1]);
+    marey_trace_free(trace);
+}
+
+/* Numbers at both sides of what a short record holds, with inputs and without. */
+static void intake_keeps_sequence_numbers_and_threads_of_any_size(void **state)
+{
+    (void)state;
+    static const int64_t sequence[] = {0, (INT64_C(1) << 40) - 1, INT64_C(1) << 40, INT64_MAX};
+    static const uint64_t thread[] = {0, (UINT64_C(1) << 24) - 1, UINT64_C(1) << 24,
+                                      (uint64_t)INT64_MAX};
+    const uint64_t inputs[] = {MAREY_INPUT_HEAD(MAREY_INPUT_NONE, 0, 0, 0)};
+    struct marey_op op = {.name = "MmBackward0", .scope = MAREY_SCOPE_BACKWARD};
+    struct marey_session *session = start(MAREY_WANT_OPS | MAREY_WANT_INPUTS);
+
+    for (int i = 0; i < 16; i++) {
+        op.sequence = sequence[i / 4];
+        op.forward_thread = thread[i % 4];
+        marey_recorder_sink()->op_begin(&op);
+        marey_recorder_sink()->op_end(0);
+        EXPECT_TRUE(make_op_begin(&op, inputs, 1));
+        marey_recorder_sink()->op_end(0);
+    }
+    struct marey_trace *trace = finish(session);
+    for (int i = 0; i < 32; i++) {
+        char end[240];
+        (void)snprintf(end, sizeof end,
+                       "\"Sequence number\": %" PRId64 ", \"Fwd thread id\": %" PRIu64 "%s}",
+                       sequence[i / 8], thread[i / 2 % 4],
+                       i % 2 == 0 ? ""
+                                  : ", \"Input Dims\": [[]], \"Input Strides\": [[]], \"Input "
+                                    "type\": [\"\"], \"Concrete Inputs\": [\"\"]");
+        expect_args(trace, marey_trace_slices(trace).offset[find(trace, "MmBackward0", i)], end);
+    }
     marey_trace_free(trace);
 }
 
@@ -558,6 +593,7 @@ int main(void)
         cmocka_unit_test(intake_cuts_what_is_open_at_the_stop),
         cmocka_unit_test(intake_hides_what_the_session_did_not_ask_for),
         cmocka_unit_test(intake_writes_the_forward_thread_of_backward_nodes),
+        cmocka_unit_test(intake_keeps_sequence_numbers_and_threads_of_any_size),
         cmocka_unit_test(intake_keeps_marks_and_counters),
         cmocka_unit_test(intake_gives_each_thread_a_named_track),
         cmocka_unit_test(intake_says_that_a_range_ended_on_another_thread),

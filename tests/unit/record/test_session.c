@@ -265,6 +265,32 @@ static void session_keeps_a_chunk_that_was_written_after_a_loss(void **state)
     marey_session_free(session);
 }
 
+/* Three words for the begin of an operator that has a sequence number, two for another, four where
+ * the number is too large; two for each end. */
+static void session_takes_few_words_for_an_operator(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t sequence;
+        long n_words;
+    } expected[] = {{7, 5}, {-1, 4}, {INT64_C(1) << 40, 6}};
+    const struct marey_sink *sink = marey_recorder_sink();
+    const struct marey_session_options ops = {.size = sizeof ops, .wants = MAREY_WANT_OPS};
+    struct marey_session *session = start(&ops);
+
+    sink->op_begin(&(struct marey_op){.name = "op", .sequence = -1}); /* the name and a chunk */
+    sink->op_end(0);
+    for (size_t i = 0; i < 3; i++) {
+        const struct marey_op op = {.name = "op", .sequence = expected[i].sequence};
+        const uint64_t *before = marey__log_at(marey__log);
+        sink->op_begin(&op);
+        sink->op_end(0);
+        EXPECT_I64(marey__log_at(marey__log) - before, expected[i].n_words);
+    }
+    EXPECT_U64(stats_of(session).n_records, 8);
+    marey_session_free(session);
+}
+
 static void session_gives_its_chunks_back(void **state)
 {
     (void)state;
@@ -536,6 +562,7 @@ int main(void)
         cmocka_unit_test(session_counts_what_finds_no_room),
         cmocka_unit_test(session_counts_its_own_losses_of_a_gap),
         cmocka_unit_test(session_keeps_a_chunk_that_was_written_after_a_loss),
+        cmocka_unit_test(session_takes_few_words_for_an_operator),
         cmocka_unit_test(session_gives_its_chunks_back),
         cmocka_unit_test(session_keeps_only_its_own_chunks),
         cmocka_unit_test(session_begins_in_the_chunk_of_its_moment),
