@@ -3,9 +3,10 @@
  * core that calls malloc or mmap.
  *
  * Blocks of 256 KiB and more are mapped apart, so that what a column leaves behind when
- * it grows or is released goes back to the system. From 2 MiB on they are marked for huge
- * pages, and begin where one may lie: columns are written once from end to end, and touching them
- * page by page costs more than filling them does.
+ * it grows or is released goes back to the system. From 1 MiB on they are whole huge pages, begin
+ * where one may lie, and move there when they grow: columns are written once from end to end, and
+ * touching them page by page costs more than filling them does. Of the last page up to half of the
+ * smallest such block is lost.
  */
 #define _GNU_SOURCE /* mremap */
 #include "base/alloc.h"
@@ -15,12 +16,15 @@
 #include <sys/mman.h>
 
 #define MAPPED_BYTES ((size_t)256 << 10)
-#define HUGE_BYTES ((size_t)2 << 20) /* also the size of a huge page */
+#define HUGE_BYTES ((size_t)2 << 20) /* of a huge page */
+#define HUGE_FROM (HUGE_BYTES / 2)   /* blocks of this size and more are made of such */
 #define PAGE_BYTES ((size_t)4096)
+#define MOST_BYTES (SIZE_MAX - 2 * HUGE_BYTES) /* with a huge page to fill and one to move by */
 
 static size_t mapped_size(size_t size_bytes)
 {
-    return (size_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    const size_t page_bytes = size_bytes < HUGE_FROM ? PAGE_BYTES : HUGE_BYTES;
+    return (size_bytes + page_bytes - 1) & ~(page_bytes - 1);
 }
 
 static void *map_pages(size_t size_bytes)
@@ -29,7 +33,8 @@ static void *map_pages(size_t size_bytes)
     return ptr == MAP_FAILED ? NULL : ptr;
 }
 
-/* Maps more than is needed and gives back what lies around it. */
+/* Maps more than is needed and gives back what lies around it. Where there is no such room, without
+ * that: a block that does not begin at a huge page is slower and nothing else. */
 static void *map_huge(size_t size_bytes)
 {
     char *all = map_pages(size_bytes + HUGE_BYTES);
@@ -46,10 +51,10 @@ static void *map_huge(size_t size_bytes)
 
 static void *map_block(size_t size_bytes)
 {
-    if (size_bytes > SIZE_MAX - PAGE_BYTES - HUGE_BYTES)
+    if (size_bytes > MOST_BYTES)
         return NULL;
-    return size_bytes < HUGE_BYTES ? map_pages(mapped_size(size_bytes))
-                                   : map_huge(mapped_size(size_bytes));
+    return size_bytes < HUGE_FROM ? map_pages(mapped_size(size_bytes))
+                                  : map_huge(mapped_size(size_bytes));
 }
 
 static void *default_allocate(void *ctx, size_t size_bytes)
@@ -67,15 +72,30 @@ static void default_release(void *ctx, void *ptr, size_t size_bytes)
         free(ptr);
 }
 
+/* Grows or shrinks in place, else moves the pages as they are: to a place for huge ones if it is to
+ * be of such. */
 static void *remap_block(void *ptr, size_t old_bytes, size_t new_bytes)
 {
-    if (new_bytes > SIZE_MAX - PAGE_BYTES)
+    if (new_bytes > MOST_BYTES)
         return NULL;
-    void *moved = mremap(ptr, mapped_size(old_bytes), mapped_size(new_bytes), MREMAP_MAYMOVE);
-    if (moved == MAP_FAILED)
+    const size_t was = mapped_size(old_bytes);
+    const size_t wanted = mapped_size(new_bytes);
+    void *moved = NULL;
+    if (was == wanted)
+        return ptr;
+    if (wanted < was || new_bytes < HUGE_FROM) {
+        moved = mremap(ptr, was, wanted, MREMAP_MAYMOVE);
+        return moved == MAP_FAILED ? NULL : moved;
+    }
+    void *place = map_huge(wanted);
+    if (place == NULL)
         return NULL;
-    if (new_bytes >= HUGE_BYTES)
-        (void)madvise(moved, mapped_size(new_bytes), MADV_HUGEPAGE);
+    moved = mremap(ptr, was, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    if (moved == MAP_FAILED) {
+        (void)munmap(place, wanted);
+        return NULL;
+    }
+    (void)madvise(moved, wanted, MADV_HUGEPAGE);
     return moved;
 }
 
