@@ -35,8 +35,9 @@ static void add_files(struct text *text, const struct diagnosis *diagnosis)
 
     for (size_t i = 0; i < n; i++) {
         add_path(text, trace, &sources[i]);
-        text_add(text, ": rank %" PRId64 "%s, %" PRIu64 " records, ", sources[i].rank,
-                 sources[i].rank_is_assumed ? " (assumed)" : "", sources[i].n_records);
+        text_add(text, ": rank %" PRId64 "%s%s, %" PRIu64 " records, ", sources[i].rank,
+                 sources[i].rank_is_assumed ? " (assumed)" : "",
+                 sources[i].cycle_of != i ? ", a further cycle" : "", sources[i].n_records);
         text_add_bytes_size(text, sources[i].size_bytes);
         text_add(text, " of JSON\n");
     }

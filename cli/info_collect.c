@@ -170,6 +170,38 @@ static bool count_slices_of(struct info *info, const struct marey_track *track)
     return has_slices;
 }
 
+static uint32_t process_of(const struct info *info, const struct marey_track *track)
+{
+    size_t n = 0;
+
+    return marey_trace_sources(info->trace, &n)[track->source_idx].cycle_of;
+}
+
+/* Whether two tracks are of the same device, or the same thread or stream, in two cycles of a
+ * process. */
+static bool is_same(const struct info *info, const struct marey_track *a,
+                    const struct marey_track *b, bool any_of_device)
+{
+    if (a->kind != b->kind || process_of(info, a) != process_of(info, b) || a->device != b->device)
+        return false;
+    return any_of_device || (a->process_id == b->process_id && a->thread_id == b->thread_id &&
+                             a->context == b->context && a->stream == b->stream);
+}
+
+/* Whether an earlier cycle of its process has the track, or the device, as well. */
+static bool is_again(const struct info *info, size_t track_idx, bool any_of_device)
+{
+    const struct marey_track *track = &info->tracks[track_idx];
+
+    if (process_of(info, track) == track->source_idx)
+        return false;
+    for (size_t i = 0; i < track_idx; i++)
+        if (info->tracks[i].source_idx != track->source_idx &&
+            is_same(info, &info->tracks[i], track, any_of_device))
+            return true;
+    return false;
+}
+
 static void count_tracks(struct info *info)
 {
     const struct marey_track *before = NULL;
@@ -179,13 +211,13 @@ static void count_tracks(struct info *info)
 
         const bool has_slices = count_slices_of(info, track);
         if (track->kind == MAREY_TRACK_THREAD)
-            info->n_threads += has_slices;
+            info->n_threads += has_slices && !is_again(info, i, false);
         if (track->kind != MAREY_TRACK_STREAM || !has_slices)
             continue;
-        info->n_streams++;
+        info->n_streams += !is_again(info, i, false);
         /* Tracks are ordered by source, process and device. */
         if (!before || before->source_idx != track->source_idx || before->device != track->device)
-            info->n_devices++;
+            info->n_devices += !is_again(info, i, true);
         before = track;
     }
 }

@@ -147,7 +147,7 @@ static void add_files(struct text *text, const struct info *info)
         text_add(text,
                  ", \"rank_is_assumed\": %s, \"world_size\": ", bool_text(source->rank_is_assumed));
         text_add_json_number(text, source->world_size);
-        text_add(text, ", \"base_ns\": ");
+        text_add(text, ", \"cycle_of\": %" PRIu32 ", \"base_ns\": ", source->cycle_of);
         text_add_json_number(text, source->base_ns);
         text_add(text, ", \"records\": %" PRIu64 ", \"metadata_records\": %" PRIu64 ", ",
                  source->n_records, source->n_metadata);

@@ -52,13 +52,17 @@ static void add_sizes(struct text *text, const struct info_source *source)
     }
 }
 
-static void add_rank(struct text *text, const struct marey_source *source)
+static void add_rank(struct text *text, const struct info *info, uint32_t source_idx)
 {
+    const struct marey_source *source = info->sources[source_idx].source;
+
     text_add(text, "rank %" PRId64, source->rank);
     if (source->world_size != MAREY_UNKNOWN)
         text_add(text, " of %" PRId64, source->world_size);
     if (source->rank_is_assumed)
         text_add(text, " (assumed, the file does not say)");
+    if (source->cycle_of != source_idx)
+        text_add(text, ", a further cycle of the same process");
 }
 
 static void add_producer(struct text *text, const struct info_producer *producer)
@@ -177,7 +181,7 @@ static void add_file(struct text *text, const struct info *info, uint32_t source
         text_add(text, "%" PRId64 " ns a range at the least, for its begin and its end\n", cost_ns);
     }
     add_label(text, "  rank");
-    add_rank(text, source->source);
+    add_rank(text, info, source_idx);
     end_line(text);
     add_devices(text, info, source_idx);
     add_label(text, "  records");

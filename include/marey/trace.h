@@ -306,7 +306,7 @@ MAREY_API const struct marey_async_span *marey_trace_async_spans(const struct ma
 /* One file (or one recorded session) that went into the trace. */
 struct marey_source {
     uint32_t path_id;   /* string id */
-    int64_t rank;       /* from distributedInfo, else the place in the list */
+    int64_t rank;       /* from distributedInfo, else assumed: a place in the list */
     int64_t world_size; /* MAREY_UNKNOWN if not given */
     bool rank_is_assumed;
     int64_t base_ns;     /* baseTimeNanoseconds, 0 if absent */
@@ -314,6 +314,7 @@ struct marey_source {
     uint64_t n_records;  /* elements of traceEvents */
     uint64_t n_metadata; /* records of phase M */
     bool is_gzip;
+    uint32_t cycle_of; /* the first source of the same process; its own index: none is before it */
 };
 
 MAREY_API const struct marey_source *marey_trace_sources(const struct marey_trace *trace,

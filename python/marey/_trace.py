@@ -212,6 +212,8 @@ class Source(NamedTuple):
     n_records: int
     n_metadata: int
     is_gzip: bool
+    cycle_of: int
+    """The index of the first source of the same process; its own if no other is before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,7 +314,7 @@ static const struct core_field source_fields[] = {
     FIELD(world_size, CORE_FIELD_NS),     FIELD(rank_is_assumed, CORE_FIELD_BOOL),
     FIELD(base_ns, CORE_FIELD_NS),        FIELD(size_bytes, CORE_FIELD_COUNT64),
     FIELD(n_records, CORE_FIELD_COUNT64), FIELD(n_metadata, CORE_FIELD_COUNT64),
-    FIELD(is_gzip, CORE_FIELD_BOOL),
+    FIELD(is_gzip, CORE_FIELD_BOOL),      FIELD(cycle_of, CORE_FIELD_COUNT32),
 };
 #undef FIELD
 

@@ -5,8 +5,11 @@
 
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
+#include "base/hashmap.h"
 #include "base/json.h"
+#include "base/sort.h"
 #include "base/str.h"
+#include "trace/builder.h"
 
 static void widen(int64_t *start_ns, int64_t *end_ns, int64_t from_ns, int64_t to_ns)
 {
@@ -23,7 +26,7 @@ static bool is_work(enum marey_kind kind)
            kind == MAREY_KIND_OTHER;
 }
 
-/* Where nothing was recorded; all of one source. */
+/* Where nothing was recorded; all of one process. */
 struct gaps {
     const struct marey_gap *at;
     size_t n;
@@ -61,11 +64,10 @@ static void add_work(struct marey_thread_work *work, const struct gaps *gaps,
 /* What a profiler writes of its own window is neither work nor a thread of the program. */
 static void add_track(struct marey_window *window, const struct marey_slices *slices,
                       const struct marey_category *category, const struct marey_track *track,
-                      const struct gaps *gaps)
+                      const struct gaps *gaps, struct marey_thread_work *work)
 {
     const size_t to = (size_t)track->first_slice + track->n_slices;
     const uint64_t n_before = window->n_slices;
-    struct marey_thread_work work = {.covered_to_ns = INT64_MIN};
 
     for (size_t i = track->first_slice; i < to; i++) {
         const enum marey_kind kind = category[slices->cat_id[i]].kind;
@@ -81,16 +83,88 @@ static void add_track(struct marey_window *window, const struct marey_slices *sl
             continue;
         widen(&window->start_ns, &window->end_ns, slices->start_ns[i],
               slices->start_ns[i] + slices->dur_ns[i]);
-        if (is_work(kind))
-            add_work(&work, gaps, slices, i);
+        if (!is_work(kind) || track->kind != MAREY_TRACK_THREAD)
+            continue;
+        work->is_program = work->is_program || kind != MAREY_KIND_OTHER;
+        add_work(work, gaps, slices, i);
     }
     window->n_tracks += window->n_slices > n_before;
-    if (work.ns > window->busiest.ns)
-        window->busiest = work;
 }
 
-/* The time of several sources is nobody's, so what none of them recorded is not told. */
-static void add_gaps(struct marey_window *window, const struct gaps *gaps, size_t n_sources)
+/* A thread with operators or calls is one of the program; another may be anything that the file
+ * shows, such as a device of a kind that we do not know. */
+static void take_thread(struct marey_window *window, const struct marey_thread_work *work)
+{
+    const struct marey_thread_work *best = &window->busiest;
+    const bool is_better =
+        work->is_program != best->is_program ? work->is_program : work->ns > best->ns;
+
+    if (work->ns > 0 && is_better)
+        window->busiest = *work;
+}
+
+/* ---- threads: of a process with cycles each has a track for every one ---------------------- */
+
+struct threads {
+    const struct marey_track *track;
+    const struct marey_source *source;
+    const int64_t *start_ns; /* of slices */
+    uint32_t *order;         /* of the tracks: those of a thread together, by time */
+    size_t n;
+};
+
+static int compare_i64(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* 0: the same thread of the same process. */
+static int compare_threads(const struct threads *threads, uint32_t a, uint32_t b)
+{
+    const struct marey_track *x = &threads->track[a];
+    const struct marey_track *y = &threads->track[b];
+    int order = compare_i64(threads->source[x->source_idx].cycle_of,
+                            threads->source[y->source_idx].cycle_of);
+
+    if (order == 0 && (x->kind != MAREY_TRACK_THREAD || y->kind != MAREY_TRACK_THREAD))
+        order = compare_i64(a, b);
+    if (order == 0)
+        order = compare_i64(x->process_id, y->process_id);
+    return order != 0 ? order : compare_i64(x->thread_id, y->thread_id);
+}
+
+static int compare_tracks(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct threads *threads = ctx;
+    const struct marey_track *x = &threads->track[a];
+    const struct marey_track *y = &threads->track[b];
+    const int order = compare_threads(threads, a, b);
+
+    if (order != 0 || x->n_slices == 0 || y->n_slices == 0)
+        return order != 0 ? order : compare_i64(a, b);
+    return compare_i64(threads->start_ns[x->first_slice], threads->start_ns[y->first_slice]);
+}
+
+static bool order_threads(const struct marey_trace *trace, const struct marey_slices *slices,
+                          struct threads *threads)
+{
+    const struct marey_alloc *alloc = marey__trace_alloc(trace);
+    size_t n_sources = 0;
+
+    threads->track = marey_trace_tracks(trace, &threads->n);
+    threads->source = marey_trace_sources(trace, &n_sources);
+    threads->start_ns = slices->start_ns;
+    threads->order = marey__alloc(alloc, threads->n, sizeof *threads->order);
+    if (threads->order == NULL)
+        return false;
+    for (size_t t = 0; t < threads->n; t++)
+        threads->order[t] = (uint32_t)t;
+    return n_sources < 2 ||
+           marey__sort_indices(alloc, threads->order, threads->n, compare_tracks, threads);
+}
+
+/* The time of several processes is nobody's, so what none of them recorded is not told. */
+static void add_gaps(struct marey_window *window, const struct gaps *gaps, size_t n_processes)
 {
     for (size_t i = 0; i < gaps->n && window->start_ns != MAREY_UNKNOWN; i++) {
         const struct marey_gap *gap = &gaps->at[i];
@@ -101,32 +175,42 @@ static void add_gaps(struct marey_window *window, const struct gaps *gaps, size_
         window->gaps_ns += to_ns - from_ns;
         window->n_gaps++;
     }
-    if (n_sources > 1 && window->n_gaps > 0)
+    if (n_processes > 1 && window->n_gaps > 0)
         window->gaps_ns = MAREY_UNKNOWN;
 }
 
-static struct marey_window window_of(const struct marey_trace *trace)
+static bool find_window(const struct marey_trace *trace, size_t n_processes,
+                        struct marey_window *window)
 {
     const struct marey_slices slices = marey_trace_slices(trace);
-    struct marey_window window = {
+    struct threads threads = {.n = 0};
+    size_t n = 0;
+    const struct marey_category *category = marey_trace_categories(trace, &n);
+    struct gaps gaps = {0};
+    gaps.at = marey_trace_gaps(trace, &gaps.n);
+    const struct gaps of_one = n_processes == 1 ? gaps : (struct gaps){0};
+    struct marey_thread_work work = {.covered_to_ns = INT64_MIN};
+
+    *window = (struct marey_window){
         .start_ns = MAREY_UNKNOWN,
         .end_ns = MAREY_UNKNOWN,
         .recorded_start_ns = MAREY_UNKNOWN,
         .recorded_end_ns = MAREY_UNKNOWN,
     };
-    size_t n = 0;
-    const struct marey_category *category = marey_trace_categories(trace, &n);
-    size_t n_sources = 0;
-    (void)marey_trace_sources(trace, &n_sources);
-    struct gaps gaps = {0};
-    gaps.at = marey_trace_gaps(trace, &gaps.n);
-    const struct gaps of_one = n_sources == 1 ? gaps : (struct gaps){0};
-    const struct marey_track *track = marey_trace_tracks(trace, &n);
-
-    for (size_t t = 0; t < n; t++)
-        add_track(&window, &slices, category, &track[t], &of_one);
-    add_gaps(&window, &gaps, n_sources);
-    return window;
+    const bool is_done = order_threads(trace, &slices, &threads);
+    for (size_t i = 0; i < threads.n && is_done; i++) {
+        const bool is_new =
+            i > 0 && compare_threads(&threads, threads.order[i - 1], threads.order[i]) != 0;
+        if (is_new) {
+            take_thread(window, &work);
+            work = (struct marey_thread_work){.covered_to_ns = INT64_MIN};
+        }
+        add_track(window, &slices, category, &threads.track[threads.order[i]], &of_one, &work);
+    }
+    take_thread(window, &work);
+    add_gaps(window, &gaps, n_processes);
+    marey__dealloc(marey__trace_alloc(trace), threads.order, threads.n, sizeof *threads.order);
+    return is_done;
 }
 
 /* ---- sources ----------------------------------------------------------------------------- */
@@ -166,30 +250,47 @@ static const char *find_device_word(const struct marey_trace *trace)
     return "CUDA";
 }
 
+/* Files, processes and ranks that the sources are of. False without memory. */
+static bool count_sources(const struct marey_trace *trace, struct marey_about *about)
+{
+    const struct marey_source *source = marey_trace_sources(trace, &about->n_sources);
+    struct marey_hashmap ranks;
+    bool is_done = true;
+
+    marey__hashmap_init(&ranks, marey__trace_alloc(trace));
+    for (size_t i = 0; i < about->n_sources && is_done; i++) {
+        uint32_t *place = marey__hashmap_put(&ranks, (uint64_t)source[i].rank);
+        is_done = place != NULL;
+        about->n_ranks += place != NULL && *place == MAREY_NONE;
+        if (place != NULL)
+            *place = 0;
+        about->n_files += i == 0 || source[i].path_id != source[i - 1].path_id;
+        about->n_processes += source[i].cycle_of == i;
+    }
+    marey__hashmap_release(&ranks);
+    return is_done;
+}
+
 enum marey_status marey__averages_about(const struct marey_averages *averages,
                                         struct marey_about *about, struct marey_error *err)
 {
     struct marey_trace *trace = averages->trace;
-    struct marey_ledger ledger;
+    struct marey_about found = {.n_sources = 0};
     size_t n = 0;
 
     if (trace == NULL) {
         *about = averages->joined->about;
         return MAREY_OK;
     }
-    MAREY_TRY(marey_trace_ledger(trace, &ledger, err));
+    MAREY_TRY(marey_trace_ledger(trace, &found.ledger, err));
+    if (!count_sources(trace, &found) || !find_window(trace, found.n_processes, &found.window))
+        return marey__fail_nomem(err);
     const struct marey_source *source = marey_trace_sources(trace, &n);
-    *about = (struct marey_about){
-        .ledger = ledger,
-        .window = window_of(trace),
-        .n_sources = n,
-        .rank = n == 1 ? source->rank : 0,
-        .has_rank = n == 1 && !source->rank_is_assumed,
-        .is_recorded = n > 0 && marey_trace_string(trace, source->path_id).len == 0,
-        .whole_ns = whole_ns(trace),
-        .device_word = find_device_word(trace),
-    };
-    for (size_t i = 0; i < n; i++)
-        about->n_files += i == 0 || source[i].path_id != source[i - 1].path_id;
+    found.rank = found.n_processes == 1 ? source->rank : 0;
+    found.has_rank = found.n_processes == 1 && !source->rank_is_assumed;
+    found.is_recorded = n > 0 && marey_trace_string(trace, source->path_id).len == 0;
+    found.whole_ns = whole_ns(trace);
+    found.device_word = find_device_word(trace);
+    *about = found;
     return MAREY_OK;
 }

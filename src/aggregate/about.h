@@ -16,6 +16,7 @@ struct marey_thread_work {
     int64_t covered_to_ns;  /* while they are gone through: the latest end so far */
     size_t next_gap;        /* and the first gap of the recording that does not end before */
     size_t last;            /* the slice that has the latest end */
+    bool is_program;        /* it has operators, or calls of a runtime or a driver */
 };
 
 struct marey_window {
@@ -23,9 +24,9 @@ struct marey_window {
     int64_t end_ns;            /* both MAREY_UNKNOWN if no slice has a time */
     int64_t recorded_start_ns; /* of the records that tell it; MAREY_UNKNOWN if there are none */
     int64_t recorded_end_ns;
-    int64_t
-        gaps_ns; /* of it nothing was recorded; MAREY_UNKNOWN: of several sources, some have gaps */
-    size_t n_gaps;                    /* that lie in it */
+    int64_t gaps_ns; /* of it nothing was recorded; MAREY_UNKNOWN: of several processes, some have
+                        gaps */
+    size_t n_gaps;   /* that lie in it */
     struct marey_thread_work busiest; /* of the host track that is longest at work */
     uint64_t n_operations;
     uint64_t n_slices; /* but those of the window itself */
@@ -36,8 +37,10 @@ struct marey_about {
     struct marey_ledger ledger; /* borrowed from the trace or the averages */
     struct marey_window window;
     size_t n_sources;
+    size_t n_processes; /* one may have several sources, its cycles */
+    size_t n_ranks;
     size_t n_files; /* one may hold several sources */
-    int64_t rank;   /* of the only source, if has_rank */
+    int64_t rank;   /* of the only process, if has_rank */
     bool has_rank;
     bool is_recorded; /* a source was recorded, not read */
     int64_t whole_ns; /* how long a recording was whole, where records were lost; MAREY_UNKNOWN:

@@ -240,6 +240,11 @@ static void join_whole(struct marey_about *about, const struct marey_about *part
                             : part->window.recorded_start_ns - about->window.recorded_start_ns);
 }
 
+static size_t greater(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 static enum marey_status join_about(struct join *join, const struct marey_averages *part,
                                     bool is_first, struct marey_error *err)
 {
@@ -260,8 +265,9 @@ static enum marey_status join_about(struct join *join, const struct marey_averag
     about->is_recorded &= of_part.is_recorded;
     about->has_rank &= of_part.has_rank && of_part.rank == about->rank;
     about->n_files = about->is_recorded ? 1 : about->n_files + of_part.n_files;
-    if (of_part.n_sources > about->n_sources)
-        about->n_sources = of_part.n_sources;
+    about->n_sources = greater(about->n_sources, of_part.n_sources);
+    about->n_processes = greater(about->n_processes, of_part.n_processes);
+    about->n_ranks = greater(about->n_ranks, of_part.n_ranks);
     return MAREY_OK;
 }
 

@@ -312,7 +312,7 @@ void marey__chrome_marker(struct marey_chrome *chrome, uint32_t source_idx)
     marey__text_add_format(
         out, ", \"tid\": 0,\n    \"args\": {\"source\": %u, \"rank\": ", (unsigned)source_idx);
     marey__text_add_i64(out, source->rank);
-    marey__text_add_c(out, ", \"shift_ns\": ");
+    marey__text_add_format(out, ", \"process\": %u, \"shift_ns\": ", (unsigned)source->cycle_of);
     marey__text_add_i64(out, (int64_t)((uint64_t)chrome->base_ns - (uint64_t)source->base_ns));
     marey__text_add_c(out, ", \"flow_ids\": ");
     marey__text_add_u64(out, parts->flow_ids[source_idx]);

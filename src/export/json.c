@@ -61,7 +61,9 @@ static void add_trace(const struct marey_table *table, struct marey_textbuf *out
     marey__text_add_c(out, "{\"files\": ");
     marey__text_add_u64(out, table->about.n_files);
     add_key(out, "ranks", false);
-    marey__text_add_u64(out, table->about.n_sources);
+    marey__text_add_u64(out, table->about.n_ranks);
+    add_key(out, "processes", false);
+    marey__text_add_u64(out, table->about.n_processes);
     add_key(out, "tracks", false);
     add_i64(out,
             window.n_tracks > 0 || window.n_slices == 0 ? (int64_t)window.n_tracks : MAREY_UNKNOWN);

@@ -85,18 +85,48 @@ static void add_count(struct marey_textbuf *out, uint64_t n, const char *one, co
     marey__text_add_c(out, n == 1 ? one : many);
 }
 
+/* What the files are to one another: "2 cycles of one process", "8 ranks". False if each is a rank,
+ * as files are as a rule. */
+static bool add_parts(const struct marey_about *about, const char *before,
+                      struct marey_textbuf *out)
+{
+    const bool has_cycles = about->n_processes < about->n_sources;
+
+    if (!has_cycles && about->n_ranks > 1 && about->n_files == about->n_sources)
+        return false;
+    marey__text_add_c(out, before);
+    if (has_cycles) {
+        add_count(out, about->n_sources, " cycle", " cycles");
+        marey__text_add_c(out, " of ");
+    }
+    if (about->n_processes == 1)
+        marey__text_add_c(out, "one process");
+    else if (about->n_ranks == 1)
+        add_count(out, about->n_processes, "", " processes of one program");
+    else if (about->n_ranks < about->n_processes)
+        add_count(out, about->n_processes, "", " processes");
+    else
+        add_count(out, about->n_ranks, "", " ranks");
+    return true;
+}
+
 static void add_sources(const struct marey_about *about, struct marey_textbuf *out)
 {
+    const char *separator = " (";
+
     if (about->is_recorded)
         add_count(out, about->n_sources, " recording", " recordings");
     else
         add_count(out, about->n_files, " file", " files");
-    if (!about->is_recorded && about->n_files < about->n_sources) {
-        marey__text_add_c(out, " with ");
-        add_count(out, about->n_sources, " rank", " ranks");
+    if (!about->is_recorded && about->n_sources > 1) {
+        const bool is_with = about->n_files < about->n_sources;
+        if (add_parts(about, is_with ? " with " : separator, out) && !is_with)
+            separator = ", ";
     }
     if (about->has_rank)
-        marey__text_add_format(out, " (rank %lld)", (long long)about->rank);
+        marey__text_add_format(out, "%srank %lld", separator, (long long)about->rank);
+    if (about->has_rank || separator[0] == ',')
+        marey__text_add_byte(out, ')');
 }
 
 /* Files of several runs: the window is no span of work. */

@@ -142,15 +142,16 @@ static void add_host_sums(const struct marey_table *table, struct marey_textbuf 
 
 #define GAP_NAME_WIDTH 80
 
-/* What a profile of calls does not show: the time between them. The window of several files is
- * nobody's working time. */
+/* What a profile of calls does not show: the time between them. The window of several
+ * processes is nobody's working time. */
 static void add_busiest_thread(const struct marey_table *table, struct marey_textbuf *out)
 {
     const struct marey_window *window = &table->about.window;
     const struct marey_thread_work *work = &window->busiest;
     const int64_t whole_ns = window->end_ns - window->start_ns - window->gaps_ns;
 
-    if (table->about.n_sources != 1 || work->ns <= 0 || table->options.layout == MAREY_LAYOUT_TORCH)
+    if (table->about.n_processes != 1 || work->ns <= 0 ||
+        table->options.layout == MAREY_LAYOUT_TORCH)
         return;
     add_sum(table, out, "Busiest thread: ", work->ns);
     add_sum(table, out,

@@ -29,9 +29,10 @@ struct document {
     struct marey_members members;
     const char *at; /* how far the window has been read */
     bool has_list;
-    bool has_parts;  /* the list changed to another source */
-    bool is_wrapped; /* the documents are elements of a list */
-    bool is_over;    /* the document makes no more sense; doc->at is at the next one or the end */
+    bool has_parts;      /* the list changed to another source */
+    uint32_t parts_from; /* the first of them */
+    bool is_wrapped;     /* the documents are elements of a list */
+    bool is_over; /* the document makes no more sense; doc->at is at the next one or the end */
     unsigned n_false_heads; /* places that looked like a document and were none */
     bool is_cut;
     uint64_t source_from;      /* byte at which the source begins */
@@ -334,6 +335,17 @@ static enum marey_status begin_further(struct document *doc, struct marey_error 
     return MAREY_OK;
 }
 
+/* Of which process a part is, if that one has begun in this file. */
+static void tell_process(struct document *doc, const struct marey_part_begin *begin)
+{
+    const uint32_t source_idx = doc->kineto->source_idx;
+
+    if (begin->source == 0)
+        doc->parts_from = source_idx;
+    if (begin->process >= 0 && begin->process <= (int64_t)source_idx - (int64_t)doc->parts_from)
+        marey__builder_set_cycle_of(doc->builder, doc->parts_from + (uint32_t)begin->process);
+}
+
 /* Behind the marker of a part: what follows is of another source, which has its own tracks. */
 static enum marey_status begin_part(struct document *doc, struct marey_error *err)
 {
@@ -350,6 +362,7 @@ static enum marey_status begin_part(struct document *doc, struct marey_error *er
         doc->n_broken = 0;
     }
     marey__builder_shift_source(doc->builder, begin.shift_ns);
+    tell_process(doc, &begin);
     if (!marey__part_enter(&kineto->part, marker, kineto->strings, &kineto->scratch))
         return marey__fail_nomem(err);
     if (begin.source == 0)
@@ -681,6 +694,7 @@ static enum marey_status read_source(struct document *doc, struct marey_error *e
     doc->is_over = false;
     doc->has_list = false;
     doc->has_parts = false;
+    doc->parts_from = doc->kineto->source_idx;
     doc->members.has_rank = false;
     doc->n_broken = 0;
     forget_templates(doc);

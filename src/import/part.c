@@ -113,6 +113,7 @@ struct marey_part_begin marey__part_read(struct marey_str marker)
 
     return (struct marey_part_begin){
         .source = find_integer(marker, "source"),
+        .process = find_integer(marker, "process"),
         .shift_ns =
             shift_ns < -MAREY_TIME_LIMIT_NS || shift_ns > MAREY_TIME_LIMIT_NS ? 0 : shift_ns,
         .head = find(marker, "head"),

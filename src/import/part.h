@@ -19,7 +19,8 @@ struct marey_file_part {
 
 /* What a marker says of the source that begins. */
 struct marey_part_begin {
-    int64_t source; /* 0: the one that is being read */
+    int64_t source;  /* 0: the one that is being read */
+    int64_t process; /* the first part of the same process; MAREY_UNKNOWN: not told */
     int64_t shift_ns;
     struct marey_str head; /* members as a JSON object, {NULL, 0} if there are none */
 };

@@ -1,8 +1,9 @@
 /*
- * apart.c - sources that share no moment with another one.
+ * apart.c - processes that share no moment with another one.
  *
  * Ranks of one run lie side by side in time. Files of several runs do not, and the window of
- * them all is mostly time in which nothing was recorded.
+ * them all is mostly time in which nothing was recorded. Cycles of one process reach from the first
+ * to the last.
  */
 #include "base/sort.h"
 #include "trace/examine.h"
@@ -21,7 +22,12 @@ static void widen(struct marey_source_span *span, const struct marey_slice_colum
     }
 }
 
-/* By start; sources without slices last. */
+static uint32_t process_of(const struct marey_trace *trace, const struct marey_track *track)
+{
+    return trace->sources.at[track->source_idx].cycle_of;
+}
+
+/* By start; what has no slices last. */
 static int compare_spans(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct marey_source_span *span = ctx;
@@ -47,7 +53,7 @@ bool marey__collect_spans(const struct marey_trace *trace, struct marey_examinat
         examination->spans.at[i] =
             (struct marey_source_span){INT64_MIN, INT64_MIN, MAREY_NO_OFFSET};
     for (size_t t = 0; t < trace->tracks.n; t++)
-        widen(&examination->spans.at[trace->tracks.at[t].source_idx], &trace->slices,
+        widen(&examination->spans.at[process_of(trace, &trace->tracks.at[t])], &trace->slices,
               &trace->tracks.at[t]);
     return marey__sort_structs(&trace->alloc, at, n, sizeof *examination->spans.at, compare_spans,
                                at);

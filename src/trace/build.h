@@ -22,7 +22,8 @@ struct marey_source_mark {
     size_t async_span;
     size_t quarantined;
     size_t meta_record;
-    int64_t shift_ns; /* of its times, beside the base */
+    int64_t shift_ns;  /* of its times, beside the base */
+    uint32_t cycle_of; /* what the file says; MAREY_NONE: nothing */
 };
 
 /* A begun slice or span that has not ended; a stack per track or per async id. */
@@ -49,5 +50,9 @@ struct marey_builder {
     MAREY_ARRAY(struct marey_open_row) open;
     MAREY_ARRAY(struct marey_open_track) open_tracks; /* by track index, as far as needed */
 };
+
+/* processes.c: which sources are cycles of one process, and the ranks of those that tell none.
+ * Times are absolute, rows and tracks in the order of the file. False without memory. */
+bool marey__find_processes(struct marey_builder *builder);
 
 #endif

@@ -104,12 +104,14 @@ uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *
         .async_span = trace->async_spans.n,
         .quarantined = trace->quarantined.n,
         .meta_record = trace->meta_records.n,
+        .cycle_of = MAREY_NONE,
     };
     builder->source_idx = (uint32_t)trace->sources.n++;
     trace->sources.at[builder->source_idx] = (struct marey_source){
         .path_id = path_id,
         .rank = builder->source_idx,
         .rank_is_assumed = true,
+        .cycle_of = builder->source_idx,
         .world_size = MAREY_UNKNOWN,
     };
     return builder->source_idx;
@@ -125,6 +127,12 @@ void marey__builder_shift_source(struct marey_builder *builder, int64_t shift_ns
 {
     MAREY_ASSERT(builder->source_idx != MAREY_NONE);
     builder->marks.at[builder->source_idx].shift_ns = shift_ns;
+}
+
+void marey__builder_set_cycle_of(struct marey_builder *builder, uint32_t source_idx)
+{
+    MAREY_ASSERT(builder->source_idx != MAREY_NONE && source_idx <= builder->source_idx);
+    builder->marks.at[builder->source_idx].cycle_of = source_idx;
 }
 
 static uint32_t intern_or_fail(struct marey_builder *builder, struct marey_str text)

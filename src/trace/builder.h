@@ -68,6 +68,10 @@ struct marey_source *marey__builder_source(struct marey_builder *builder);
 /* Times of the current source are added as counted from its base and so many nanoseconds more. */
 void marey__builder_shift_source(struct marey_builder *builder, int64_t shift_ns);
 
+/* The current source is a cycle of the process of that one, which is not behind it. Where no file
+ * says so, the finish finds out. */
+void marey__builder_set_cycle_of(struct marey_builder *builder, uint32_t source_idx);
+
 /* The id of a category as the file spells it; {NULL, 0} is "no category". Past 239
  * different ones those that mean the same share an id, and the ledger says so. */
 uint8_t marey__builder_category(struct marey_builder *builder, struct marey_str text);

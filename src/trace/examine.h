@@ -26,7 +26,8 @@ struct marey_border {
     int64_t ns;
 };
 
-/* From the first start to the last end in a source, and where the first stands. */
+/* From the first start to the last end in a process, and where the first stands; of a source that
+ * is a further cycle nothing. */
 struct marey_source_span {
     int64_t start_ns;
     int64_t end_ns;

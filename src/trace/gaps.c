@@ -1,8 +1,9 @@
 /*
- * gaps.c - where nothing was recorded: between two windows of a source.
+ * gaps.c - where nothing was recorded: between two windows of a process.
  *
  * A window is a record of category "Trace": what a profiler says it recorded. One session has one,
  * a trace of several sessions has one for each, in a file of it too, so nothing else tells of gaps.
+ * A source that is one of several cycles and has none was given one by processes.c.
  */
 #include <string.h>
 
@@ -68,24 +69,33 @@ static int compare_i64(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
+static uint32_t process_of(const struct marey_trace *trace,
+                           const struct marey_recorded_window *window)
+{
+    return trace->sources.at[window->source_idx].cycle_of;
+}
+
 static int compare_windows(const void *ctx, uint32_t a, uint32_t b)
 {
-    const struct marey_recorded_window *window = ctx;
+    const struct marey_trace *trace = ctx;
+    const struct marey_recorded_window *window = trace->windows.at;
+    const uint32_t process_a = process_of(trace, &window[a]);
+    const uint32_t process_b = process_of(trace, &window[b]);
 
-    if (window[a].source_idx != window[b].source_idx)
-        return window[a].source_idx < window[b].source_idx ? -1 : 1;
+    if (process_a != process_b)
+        return process_a < process_b ? -1 : 1;
     const int order = compare_i64(window[a].start_ns, window[b].start_ns);
     return order != 0 ? order : compare_i64(window[a].end_ns, window[b].end_ns);
 }
 
-/* Between what the windows of a source cover together. */
+/* Between what the windows of a process cover together. */
 static bool find_between(struct marey_trace *trace)
 {
     int64_t covered_to_ns = 0;
 
     for (size_t i = 0; i < trace->windows.n; i++) {
         const struct marey_recorded_window *window = &trace->windows.at[i];
-        const bool is_first = i == 0 || window->source_idx != window[-1].source_idx;
+        const bool is_first = i == 0 || process_of(trace, window) != process_of(trace, window - 1);
         if (!is_first && window->start_ns > covered_to_ns && !add_gap(trace, covered_to_ns, window))
             return false;
         if (is_first || window->end_ns > covered_to_ns)
@@ -100,7 +110,7 @@ bool marey__find_gaps(struct marey_trace *trace)
         if (trace->category[i].kind == MAREY_KIND_WINDOW && !add_windows_of(trace, (uint8_t)i))
             return false;
     return marey__sort_structs(&trace->alloc, trace->windows.at, trace->windows.n,
-                               sizeof *trace->windows.at, compare_windows, trace->windows.at) &&
+                               sizeof *trace->windows.at, compare_windows, trace) &&
            find_between(trace);
 }
 

@@ -388,7 +388,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .map = MAREY_LEDGER_INFO,
             .reason = "rank_assumed",
             .meaning = "files that do not tell their rank",
-            .effect = "its place in the list of files is taken",
+            .effect = "its place among the processes is taken, or the first rank that is free",
         },
     [MAREY_REASON_OTHER_RANKS] =
         {
@@ -396,6 +396,14 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .reason = "other_ranks",
             .meaning = "ranks of the job besides the one whose file this is",
             .effect = "all figures are of one rank",
+        },
+    [MAREY_REASON_FURTHER_CYCLE] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "further_cycle",
+            .meaning = "files, or parts of one, that are a further cycle of a process",
+            .effect = "all cycles of a process are one rank: calls and times add up, the time "
+                      "between them is in no number",
         },
     [MAREY_REASON_APART_IN_TIME] =
         {

@@ -60,7 +60,8 @@ enum marey_reason {
     /* info */
     MAREY_REASON_RANK_ASSUMED,
     MAREY_REASON_OTHER_RANKS,   /* counted by rank */
-    MAREY_REASON_APART_IN_TIME, /* counted by source */
+    MAREY_REASON_FURTHER_CYCLE, /* counted by source */
+    MAREY_REASON_APART_IN_TIME, /* counted by process */
     MAREY_REASON_RENAMED_THREAD,
     MAREY_REASON_CORRELATION_REUSED,
     MAREY_REASON_STREAM_OVERLAP,

@@ -111,7 +111,7 @@ struct marey_trace {
     MAREY_ARRAY(struct marey_async_span) async_spans;
     MAREY_ARRAY(struct marey_quarantined) quarantined;
     MAREY_ARRAY(struct marey_raw_dur) raw_durs;        /* by slice */
-    MAREY_ARRAY(struct marey_recorded_window) windows; /* by source and start */
+    MAREY_ARRAY(struct marey_recorded_window) windows; /* by process and start */
     MAREY_ARRAY(struct marey_gap) gaps;
 
     struct marey_account account;

@@ -7,10 +7,12 @@
  *     {"name": "marey_source", "ph": "M", "pid": 12, "tid": 0, "args": {
  *         "source": 1,               0 is the part of the file's own head
  *         "rank": 3,                 for people; the reader takes it from the head
+ *         "process": 0,              the first source of the same process, if that is known
  *         "shift_ns": 0,             the base of the file less that of the source; another one is
- * not believed "flow_ids": 70,            added to the ids of arrows "pids": {"12": "7"},       as
- * they are written -> as they were "head": {...}}}            members of the source's head and
- * tail, but for source 0
+ *                                    not believed
+ *         "flow_ids": 70,            added to the ids of arrows
+ *         "pids": {"12": "7"},       as they are written -> as they were
+ *         "head": {...}}}            members of the source's head and tail, but for source 0
  *
  * Other programs pass it over and see one trace whose processes and arrows do not collide.
  * For them a metadata record process_name says the rank: {"name": "rank 3: python", "marey":

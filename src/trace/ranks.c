@@ -1,8 +1,8 @@
 /*
  * ranks.c - ranks of the job that are not in the trace.
  *
- * Where several files are read together they stand for the job, so that a rank which is not among
- * them is missing. One file alone is of its rank, and the others are counted as normal.
+ * Where several processes are read together they stand for the job, so that a rank which is not
+ * among them is missing. One process alone is of its rank, and the others are counted as normal.
  */
 #include "base/hashmap.h"
 #include "trace/examine.h"
@@ -43,9 +43,17 @@ bool marey__count_missing_ranks(const struct marey_trace *trace, uint64_t *n)
     return is_done;
 }
 
+static bool has_many_processes(const struct marey_trace *trace)
+{
+    for (size_t i = 1; i < trace->sources.n; i++)
+        if (trace->sources.at[i].cycle_of != trace->sources.at[0].cycle_of)
+            return true;
+    return false;
+}
+
 void marey__note_missing_ranks(struct marey_trace *trace, uint64_t n)
 {
-    marey__account_add(&trace->account,
-                       trace->sources.n > 1 ? MAREY_REASON_MISSING_RANKS : MAREY_REASON_OTHER_RANKS,
-                       n, 0);
+    marey__account_add(
+        &trace->account,
+        has_many_processes(trace) ? MAREY_REASON_MISSING_RANKS : MAREY_REASON_OTHER_RANKS, n, 0);
 }

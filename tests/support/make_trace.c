@@ -35,8 +35,10 @@ void make_source(struct make_trace *make, int64_t rank)
 {
     make->source_idx = marey__builder_begin_source(make->builder, "other.json");
     make->next_byte = 0;
-    if (make->source_idx != MAREY_NONE)
-        marey__builder_source(make->builder)->rank = rank;
+    if (make->source_idx == MAREY_NONE)
+        return;
+    marey__builder_source(make->builder)->rank = rank;
+    marey__builder_source(make->builder)->rank_is_assumed = rank == MAREY_UNKNOWN;
 }
 
 /* Without memory the builder is marked as failed, and finish says so. */

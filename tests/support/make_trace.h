@@ -49,7 +49,7 @@ struct make_trace {
 bool make_trace_try_begin(struct make_trace *make, const struct marey_alloc *alloc);
 void make_trace_begin(struct make_trace *make, const struct marey_alloc *alloc);
 
-/* Records that follow are of another file. */
+/* Records that follow are of another file; MAREY_UNKNOWN: it does not tell its rank. */
 void make_source(struct make_trace *make, int64_t rank);
 
 /* Records that follow lie on this track. NULL ids are missing ones. */

@@ -196,12 +196,14 @@ static void several_sources_do_not_collide(void **state)
         "{\"ph\":\"X\",\"name\":\"c\",\"pid\":\"Spans\",\"tid\":7,\"ts\":1,\"dur\":2},"
         "{\"ph\":\"s\",\"id\":5,\"pid\":7,\"tid\":7,\"ts\":1}],\"tail\":\"t\"}";
     struct marey_text written = rewrite(text);
-    EXPECT_HOLDS(written.ptr, "\"args\": {\"source\": 0, \"rank\": 0, \"shift_ns\": 0, "
-                              "\"flow_ids\": 0, \"pids\": {}}");
-    EXPECT_HOLDS(written.ptr, "\"name\": \"marey_source\", \"ph\": \"M\", \"pid\": 8, \"tid\": 0,\n"
-                              "    \"args\": {\"source\": 1, \"rank\": 1, \"shift_ns\": -1000, "
-                              "\"flow_ids\": 6, \"pids\": {\"8\": \"7\"}, "
-                              "\"head\": {\"baseTimeNanoseconds\": 1000, \"tail\": \"t\"}}");
+    EXPECT_HOLDS(written.ptr,
+                 "\"args\": {\"source\": 0, \"rank\": 0, \"process\": 0, \"shift_ns\": 0, "
+                 "\"flow_ids\": 0, \"pids\": {}}");
+    EXPECT_HOLDS(written.ptr,
+                 "\"name\": \"marey_source\", \"ph\": \"M\", \"pid\": 8, \"tid\": 0,\n"
+                 "    \"args\": {\"source\": 1, \"rank\": 1, \"process\": 1, \"shift_ns\": -1000, "
+                 "\"flow_ids\": 6, \"pids\": {\"8\": \"7\"}, "
+                 "\"head\": {\"baseTimeNanoseconds\": 1000, \"tail\": \"t\"}}");
     EXPECT_HOLDS(written.ptr, "\"pid\": 8,\n    \"args\": {\"name\": \"rank 1: python\", "
                               "\"marey\": {\"name\":\"python\"}}");
     EXPECT_HOLDS(written.ptr, "\"pid\": \"Spans\", \"tid\": 0,\n    \"args\": "

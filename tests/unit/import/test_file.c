@@ -297,13 +297,13 @@ static void several_files_are_sources_of_one_trace(void **state)
     const struct marey_source *sources = marey_trace_sources(trace, &n);
     EXPECT_U64(n, 2);
     EXPECT_I64(sources[0].rank, 1);
-    EXPECT_I64(sources[1].rank, 1); /* the place in the list */
+    EXPECT_I64(sources[1].rank, 0); /* its place in the list is the rank of the other */
     EXPECT_TRUE(sources[1].rank_is_assumed);
     EXPECT_VIEW(marey_trace_string(trace, sources[1].path_id), paths[1]);
     const struct marey_slices slices = marey_trace_slices(trace);
     EXPECT_U64(slices.n, 3);
-    EXPECT_I64(slices.start_ns[0], 2000);
-    EXPECT_U64(MAREY_OFFSET_SOURCE(slices.offset[2]), 1);
+    EXPECT_I64(slices.start_ns[2], 2000);
+    EXPECT_U64(MAREY_OFFSET_SOURCE(slices.offset[0]), 1);
     (void)marey_trace_tracks(trace, &n);
     EXPECT_U64(n, 2);
     marey_trace_free(trace);

@@ -269,6 +269,7 @@ static void tracks_are_apart_by_rank_and_kind(void **state)
     struct make_trace make;
     make_trace_begin(&make, NULL);
     marey__builder_source(make.builder)->rank = 5;
+    marey__builder_source(make.builder)->rank_is_assumed = false;
     make_thread(&make, "0", "7");
     make_slice(&make, "cpu_op", "five", 0, 1);
     make_stream(&make, 0, 7);
@@ -340,16 +341,18 @@ static void base_times_are_added_per_source(void **state)
     make_thread(&make, "1", "1");
     make_slice(&make, "cpu_op", "first", -5, 3);
     make_begin(&make, "cpu_op", "open", 10);
+    make_slice(&make, "cpu_op", "last of its file", 12, 17);
     make_source(&make, 1);
     make_thread(&make, "1", "1");
     make_slice(&make, "cpu_op", "second", -5, 3);
+    make_slice(&make, "cpu_op", "last", 20, 30);
     add_async(&make, "io", "1", 4, 'b');
     marey__builder_source(make.builder)->base_ns = 1000;
     struct marey_trace *trace = make_trace_end(&make);
     size_t n = 0;
     expect_slice(trace, "first", -5, 8);
     expect_slice(trace, "second", 995, 8);
-    expect_slice(trace, "open", 10, 993);
+    expect_slice(trace, "open", 10, 7); /* not to the end of the other file */
     EXPECT_I64(marey_trace_async_spans(trace, &n)[0].start_ns, 1004);
     EXPECT_I64(marey_trace_sources(trace, &n)[1].base_ns, 1000);
     EXPECT_U64(n, 2);
