@@ -55,4 +55,7 @@ struct marey_builder {
  * Times are absolute, rows and tracks in the order of the file. False without memory. */
 bool marey__find_processes(struct marey_builder *builder);
 
+/* copies.c: counts sources that have the slices of another. False without memory. */
+bool marey__note_copies(struct marey_builder *builder);
+
 #endif

@@ -218,7 +218,7 @@ static bool order_rows(struct marey_builder *builder)
     if (builder->failed)
         return false;
     close_open_slices(builder);
-    if (!marey__find_processes(builder))
+    if (!marey__find_processes(builder) || !marey__note_copies(builder))
         return false;
     if (!marey__sort_tracks(trace) || !marey__name_tracks(trace) || !marey__sort_slices(trace) ||
         !marey__clip_wild(trace))

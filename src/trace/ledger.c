@@ -337,6 +337,15 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .remedy = "synchronise the device before the recording begins and before it ends",
             .best_grade = 'B',
         },
+    [MAREY_REASON_SAME_RECORDS] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "same_records",
+            .meaning = "files, or parts of one, with the slices of an earlier one: a copy of it",
+            .effect = "its calls and times are counted once more",
+            .remedy = "give each trace once",
+            .best_grade = 'C',
+        },
     [MAREY_REASON_MISSING_RANKS] =
         {
             .map = MAREY_LEDGER_FINDING,

@@ -52,6 +52,7 @@ enum marey_reason {
     MAREY_REASON_KERNEL_BEFORE_LAUNCH,
     MAREY_REASON_KERNEL_AFTER_SYNC,
     MAREY_REASON_CUT_BY_WINDOW,
+    MAREY_REASON_SAME_RECORDS,  /* counted by source */
     MAREY_REASON_MISSING_RANKS, /* counted by rank */
     MAREY_REASON_MANY_LABELS,   /* once a label */
     MAREY_REASON_LOST,          /* while recording */

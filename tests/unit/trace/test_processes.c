@@ -1,6 +1,6 @@
 /*
- * Tests of src/trace/processes.c: which sources are cycles of one process, and what follows for
- * ranks, gaps and the account.
+ * Tests of src/trace/processes.c and copies.c: which sources are cycles of one process, and what
+ * follows for ranks, gaps and the account; which are a copy of another.
  */
 #include <string.h>
 
@@ -271,6 +271,41 @@ static void what_a_file_says_of_its_parts_is_believed(void **state)
     marey_trace_free(trace);
 }
 
+/* ---- copies -------------------------------------------------------------------------------- */
+
+static void make_twice(struct make_trace *make, int64_t rank, int64_t dur_ns, const char *last)
+{
+    make_source(make, rank);
+    make_thread(make, "7", "1");
+    make_slice(make, "cpu_op", last, 40, 50); /* another order */
+    make_timed(make, "cpu_op", "a", 0, dur_ns);
+}
+
+static void a_source_with_the_slices_of_another_is_told(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "7", "1");
+    make_slice(&make, "cpu_op", "a", 0, 10);
+    make_slice(&make, "cpu_op", "b", 40, 50);
+    make_twice(&make, MAREY_UNKNOWN, 10, "b"); /* that */
+    make_twice(&make, MAREY_UNKNOWN, 11, "b");
+    make_twice(&make, MAREY_UNKNOWN, 10, "c");
+    make_twice(&make, 0, 10, "b");
+    make_twice(&make, 1, 10, "b");
+    make_twice(&make, 1, 10, "b"); /* and that */
+    make_source(&make, MAREY_UNKNOWN);
+    make_source(&make, MAREY_UNKNOWN); /* nothing twice */
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_grade grade = {0};
+    EXPECT_U64(count(trace, "same_records"), 2);
+    EXPECT_STATUS(marey_trace_grade(trace, &grade, NULL), MAREY_OK);
+    EXPECT_U64(grade.letter, 'C');
+    EXPECT_STR(grade.because, "same_records");
+    marey_trace_free(trace);
+}
+
 static enum marey_status build_cycles(void *ctx, const struct marey_alloc *alloc)
 {
     (void)ctx;
@@ -313,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_is_assumed_is_nobodys),
         cmocka_unit_test(workers_of_a_program_take_no_rank_from_it),
         cmocka_unit_test(what_a_file_says_of_its_parts_is_believed),
+        cmocka_unit_test(a_source_with_the_slices_of_another_is_told),
         cmocka_unit_test(processes_are_found_or_no_memory_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
