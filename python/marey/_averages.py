@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -236,18 +236,41 @@ class Averages(Sequence[Row]):
         """core: of what has no trace any more."""
         self._trace = trace
         self._grouping = grouping
+        self._regrouped: Callable[[Grouping], Averages] | None = None
         if core is None:
             assert trace is not None
             core = trace._core.averages(percentiles=True, **grouping._asdict())
         self._core = core
         self._rows = [_row(trace, AverageRecord(*record)) for record in self._core.rows()]
+        if grouping.by_overload:
+            # Also where they are of parts that were grouped without: "" is no name, as in a trace.
+            self._rows = [
+                row if row.overload_name is not None else replace(row, overload_name="")
+                for row in self._rows
+            ]
 
     @classmethod
-    def joined(cls, parts: Sequence[Averages]) -> Self:
+    def joined(
+        cls,
+        parts: Sequence[Averages],
+        grouping: Grouping,
+        regrouped: Callable[[Grouping], Averages] | None = None,
+    ) -> Self:
         """Those of several traces, all grouped alike, added up. They need the traces no longer:
-        calls, times, least and largest are exact, p50 and p99 of several are not known."""
+        calls, times, least and largest are exact, p50 and p99 of several are not known.
+
+        grouping: what was asked for, where what the parts have in common gives the same rows.
+        regrouped: gives the same averages grouped otherwise."""
         core = _core.join_averages([part._core for part in parts])
-        return cls(None, parts[0]._grouping, core)
+        made = cls(None, grouping, core)
+        made._regrouped = regrouped
+        return made
+
+    def _of_top_level(self) -> Averages:
+        grouping = self._grouping._replace(top_level=True)
+        if self._regrouped is not None:
+            return self._regrouped(grouping)
+        return Averages(self._trace, grouping)
 
     @property
     def totals(self) -> Totals:
@@ -317,15 +340,9 @@ class Averages(Sequence[Row]):
         of None is unlimited, "..." the default. layout: "marey", or "torch" for torch's
         columns with our numbers. columns: their names, "all", or None for those that fit.
         """
+        shown: Averages = self
         if top_level_events_only and not self._grouping.top_level:
-            if self._trace is None:
-                raise ValueError(
-                    "top_level_events_only: the cycles that were let go left no averages of the"
-                    " top level, a larger keep_bytes keeps them"
-                )
-            shown = Averages(self._trace, self._grouping._replace(top_level=True))
-        else:
-            shown = self
+            shown = self._of_top_level()
         if columns is not None and not isinstance(columns, str):
             columns = ",".join(columns)
         options: dict[str, Any] = {

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from marey import _core, _live_torch
 from marey._averages import Grouping
+from marey._left import Left
 from marey._rank import Rank, find_rank
 from marey._results import ProfileAverages, Results, SessionStats, add_stats
 from marey._trace import Trace
@@ -133,8 +134,7 @@ class Cycle(Results):
         self._metadata = metadata  # the profile's own, which may still grow
         self._recordings: list[Recording] = []
         self._trace: Trace | None = None
-        self._averages: dict[Grouping, ProfileAverages] = {}
-        self._left: SessionStats | None = None  # once it was let go
+        self._left: Left | None = None  # once it was let go
         self.resume()
 
     # -- recording
@@ -204,7 +204,7 @@ class Cycle(Results):
     def stats(self) -> SessionStats:
         """What its recording came to."""
         if self._left is not None:
-            return self._left
+            return self._left.stats
         return add_stats([recording.stats for recording in self._recordings])
 
     def held_bytes(self) -> int:
@@ -258,11 +258,9 @@ class Cycle(Results):
         return trace
 
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
-        if self._left is None:
-            return ProfileAverages(self._trace_now(), grouping)
-        if grouping not in self._averages:
-            self._trace_now()
-        return self._averages[grouping]
+        if self._left is not None:
+            return self._left.averages(grouping)
+        return ProfileAverages(self._trace_now(), grouping)
 
     def forget_trace(self) -> None:
         """The head of the trace is another one now."""
@@ -270,16 +268,12 @@ class Cycle(Results):
             self._trace = None
 
     def let_go(self) -> None:
-        """Gives the records back. What is kept: averages by name, and by shape where shapes were
-        recorded."""
+        """Gives the records back. What is kept: averages in all groupings."""
         if self._left is not None:
             return
-        groupings = [Grouping(join_steps=self._joins_steps)]
-        if self._asked.has_inputs:
-            groupings.append(Grouping(by_shape=True, join_steps=self._joins_steps))
-        for grouping in groupings:
-            self._averages[grouping] = ProfileAverages.joined([self._averages_now(grouping)])
-        self._left = self.stats
+        self._left = Left(
+            self._trace_now(), self.stats, self._asked.has_inputs, self._joins_steps
+        )
         self._trace = None
         for recording in self._recordings:
             recording.drop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from marey._averages import Grouping
 from marey._cycle import Asked, Cycle, trace_of
+from marey._left import Parts, joined
 from marey._results import ProfileAverages, Results, SessionStats, add_stats
 from marey._trace import Trace
 from marey._warn import tell
@@ -82,6 +83,11 @@ class Cycles(Results):
         return [*self.done, self.running] if self.running is not None else self.done
 
     @property
+    def are_whole(self) -> bool:
+        """None was let go."""
+        return all(cycle.is_whole for cycle in self.done)
+
+    @property
     def stats(self) -> SessionStats:
         return add_stats([cycle.stats for cycle in self.shown()])
 
@@ -120,10 +126,18 @@ class Cycles(Results):
         return trace
 
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
-        gone = [cycle for cycle in self.done if not cycle.is_whole]
-        if not gone or grouping not in gone[0]._averages:
+        if self.are_whole:
             return ProfileAverages(self._trace_now(), grouping)
-        parts = [cycle._averages_now(grouping) for cycle in gone]
-        if len(gone) < len(self.shown()):
-            parts.append(ProfileAverages(self._whole_trace(), grouping))
-        return ProfileAverages.joined(parts)
+        return joined(grouping, self.parts_now(), self._asked.has_inputs)
+
+    def parts_now(self) -> Parts:
+        """Averages of the cycles that were let go, each for itself, and of those that are whole.
+        What is asked of it later is of the same records."""
+        gone = [cycle for cycle in self.done if not cycle.is_whole]
+        whole = self._whole_trace() if len(gone) < len(self.shown()) else None
+
+        def parts(grouping: Grouping) -> list[ProfileAverages]:
+            of_gone = [cycle._averages_now(grouping) for cycle in gone]
+            return of_gone if whole is None else [*of_gone, ProfileAverages(whole, grouping)]
+
+        return parts

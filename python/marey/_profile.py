@@ -13,6 +13,7 @@ from marey import _core, _live_torch
 from marey._averages import Grouping
 from marey._cycle import Asked, Cycle
 from marey._errors import CollectorError
+from marey._left import joined
 from marey._machine import Machine
 from marey._results import ProfileAverages, ProfileEvents, Results, SessionStats
 from marey._schedule import ProfilerAction, ProfilerActivity, activity_of
@@ -170,9 +171,18 @@ class Profiled(Results):
         return trace if self._workers is None else self._workers.join(trace)
 
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
-        if self._workers is not None and self._workers.files():
+        shown, cycles = self._shown(), self._machine.cycles
+        if self._workers is None or not self._workers.files():
+            return shown._averages_now(grouping)
+        if shown is not cycles or cycles.are_whole:
             return ProfileAverages(self._trace_now(), grouping)
-        return self._shown()._averages_now(grouping)
+        own, workers = cycles.parts_now(), self._workers.trace()
+
+        def parts(grouping: Grouping) -> list[ProfileAverages]:
+            of_workers = [] if workers is None else [ProfileAverages(workers, grouping)]
+            return own(grouping) + of_workers
+
+        return joined(grouping, parts, self._machine.asked.has_inputs)
 
     def worker_init(self, then: Callable[[int], Any] | None = None) -> WorkerInit:
         """A worker_init_fn for a DataLoader: its worker processes, forked or spawned, are

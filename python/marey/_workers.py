@@ -92,10 +92,19 @@ class Workers:
             return self._joined[2]
         own = os.path.join(self._folder, "own")
         trace.export_chrome_trace(own, overwrite=True)
-        try:
-            joined = Trace(_core.import_paths(tuple(map(os.fsencode, (own, *files)))))
-        except (OSError, _core.MareyError) as error:
-            tell(f"the worker processes are not in the results: {error}")
+        joined = self._read((own, *files))
+        if joined is None:
             return trace
         self._joined = trace, files, joined
         return joined
+
+    def trace(self) -> Trace | None:
+        """Of the workers alone; None, which is told: it cannot be had."""
+        return self._read(self.files())
+
+    def _read(self, files: tuple[str, ...]) -> Trace | None:
+        try:
+            return Trace(_core.import_paths(tuple(map(os.fsencode, files))))
+        except (OSError, _core.MareyError) as error:
+            tell(f"the worker processes are not in the results: {error}")
+            return None

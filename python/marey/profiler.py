@@ -45,6 +45,7 @@ from marey._torch_args import (
 )
 from marey._torch_records import DeviceType
 from marey._trace import Path
+from marey._warn import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,10 +159,17 @@ class TorchProfiled(Profiled):
         return super()._shown()
 
     def _view(self) -> TorchView:
-        """What torch would show: the last cycle, or all with acc_events."""
-        shown = self._shown()
+        """What torch would show: the last cycle, or all with acc_events. What was let go is in no
+        such view, which is told each time."""
+        shown, cycles = self._shown(), self._machine.cycles
         if self._focus is None and not self.acc_events:
-            shown = self._machine.cycles.shown()[-1]
+            shown = cycles.shown()[-1]
+        elif shown is cycles and not cycles.are_whole:
+            n_whole = sum(cycle.is_whole for cycle in cycles.shown())
+            tell(
+                f'compat="torch": of {len(cycles.shown())} cycles it shows the last {n_whole}, the'
+                " others were let go for want of memory; a larger keep_bytes keeps more"
+            )
         return shown._trace_now().view(compat="torch", version=torch_version())
 
     def events(self) -> Any:

@@ -316,3 +316,47 @@ def test_workers_are_joined_on_request(method: str) -> None:
     del prof, by_name, epoch, mul
     gc.collect()
     assert not Path(folder).exists()
+
+
+def test_averages_have_workers_beside_cycles_that_were_let_go() -> None:
+    prof = marey.profile(
+        schedule=marey.schedule(wait=0, warmup=0, active=1, repeat=3), keep_bytes=1,
+        record_shapes=True,
+    )
+    with prof:
+        for _ in range(3):
+            loader = torch.utils.data.DataLoader(
+                Squares(), num_workers=2, batch_size=1, multiprocessing_context="fork",
+                worker_init_fn=prof.worker_init(),
+            )
+            for batch in loader:
+                batch.neg()
+            prof.step()
+    assert not all(cycle.is_whole for cycle in prof.cycles)
+    for by_shape in (False, True):
+        counts = {row.key: row.count for row in prof.key_averages(by_shape)}
+        assert (counts["aten::neg"], counts["aten::mul"]) == (12, 12)
+    (neg,) = (row for row in prof.key_averages(True) if row.key == "aten::neg")
+    assert neg.input_shapes == [[1, 3]]
+
+
+def test_recordings_have_nothing_that_averages_of_cycles_let_go_would_miss() -> None:
+    """They are kept in the groupings of _left.grouping_of_recordings only."""
+    rows = {}
+    for keep in (1, None):
+        prof = marey.profile(
+            schedule=marey.schedule(wait=0, warmup=0, active=1, repeat=3), keep_bytes=keep,
+            record_shapes=True,
+        )
+        with prof:
+            for _ in range(3):
+                (torch.ones(2, 3, requires_grad=True) @ torch.ones(3)).add(1).sum().backward()
+                prof.step()
+        assert all(cycle.is_whole for cycle in prof.cycles) == (keep is None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows[keep] = sorted(
+                (row.key, row.count, str(row.input_shapes), row.stack, row.overload_name)
+                for row in prof.key_averages(True, 3, True, True)
+            )
+    assert rows[1] == rows[None]

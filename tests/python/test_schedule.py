@@ -197,15 +197,54 @@ def test_cycles_that_found_no_room_are_left_in_averages() -> None:
     assert "work" in prof.key_averages().table()
     with pytest.warns(UserWarning, match="of 5 cycles the last 1 are whole"):
         assert len([e for e in prof.events() if e.name == "work"]) == 1
-    for call in (
-        lambda: prof.key_averages().table(top_level_events_only=True),
-        lambda: prof.key_averages().table(compat="torch"),
-    ):
-        with pytest.raises(ValueError, match="larger keep_bytes keeps"):
-            call()
+    with pytest.raises(ValueError, match="larger keep_bytes keeps"):
+        prof.key_averages().table(compat="torch")
     with pytest.raises(RuntimeError, match="cycle 1 was let go for want of memory"):
         prof.cycles[0].events()
     assert prof.cycles[0].stats.n_records > 0
+
+
+GROUPINGS = list(itertools.product((False, True), (0, 2), (False, True), (False, True)))
+
+
+def test_averages_of_what_was_let_go_are_whole_in_each_grouping(profile: Any) -> None:
+    plan = marey.schedule(wait=0, warmup=0, active=1, repeat=4)
+    left, whole = (profile(schedule=plan, keep_bytes=keep) for keep in (1, None))
+    for prof in (left, whole):
+        with prof:
+            for i in range(4):
+                with record_function(f"outer {i}"):
+                    work()
+                prof.step()
+    assert not all(cycle.is_whole for cycle in left.cycles)
+    for grouping in GROUPINGS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there are no stacks and overloads
+            of_left, of_whole = left.key_averages(*grouping), whole.key_averages(*grouping)
+        rows = [
+            sorted((r.key, r.kind, r.count, str(r.input_shapes), r.stack, r.overload_name) for r in a)
+            for a in (of_left, of_whole)
+        ]
+        assert rows[0] == rows[1]
+        for top in (False, True):
+            columns = {"format": "csv", "top_level_events_only": top, "columns": "name,calls"}
+            tables = [a.table(**columns).splitlines() for a in (of_left, of_whole)]
+            assert sorted(tables[0]) == sorted(tables[1])
+            assert any(line.startswith("work,") for line in tables[0]) != top
+
+
+def test_a_table_of_the_top_level_is_of_the_records_that_the_averages_are_of() -> None:
+    prof = marey.profile(schedule=marey.schedule(wait=0, warmup=0, active=1), keep_bytes=1)
+    with prof:
+        for _ in range(3):
+            work()
+            prof.step()
+        averages = prof.key_averages()
+        for _ in range(3):
+            work("later")
+            prof.step()
+    assert "later" not in averages.table(top_level_events_only=True)
+    assert "later" in prof.key_averages().table()
 
 
 def test_memory_of_many_cycles_is_bounded() -> None:
