@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -75,6 +76,8 @@ class Machine:
         self._standby: Cycle | None = None
         self._undelivered: Cycle | None = None
         self._is_off = False  # switched off by the program
+        self._is_observing = False
+        self._pid = os.getpid()
 
     # -- start, step, stop
 
@@ -85,6 +88,7 @@ class Machine:
         self.action = ProfilerAction.NONE
         self._is_off = False
         self.cycles.clear()
+        self._pid = os.getpid()
         self.is_running = True
         self.was_started = True
         try:
@@ -100,6 +104,7 @@ class Machine:
         if self.cycles.running is not None:
             self.cycles.running.steps.append(self.step_num)
         self.n_ended += 1
+        self._pid = os.getpid()  # a child that was forked between cycles may go on
         self._leave_standby()
         try:
             self._go_to(self._action_of_step(), deliver)
@@ -225,6 +230,7 @@ class Machine:
     def _begin_cycle(self) -> None:
         if self.observer is not None:
             self.observer.start()
+            self._is_observing = True
         cycle = self.cycles.begin(n_active_of(self.schedule))
         if self.new_trace_id is not None:
             cycle.trace_id = self.new_trace_id()
@@ -237,8 +243,7 @@ class Machine:
             self._warming = None
 
     def _end_cycle(self, is_cut_short: bool) -> None:
-        if self.observer is not None:
-            self.observer.stop()
+        self._end_observing()
         cycle = self.cycles.end()
         self._undelivered = cycle
         if cycle is None or not is_cut_short or not self.records_steps or self.n_ended == 0:
@@ -265,8 +270,20 @@ class Machine:
         cycle = self.cycles.running or self._warming or self._standby
         return cycle is not None and not cycle.is_ours
 
+    @property
+    def is_inherited(self) -> bool:
+        """It was started, and stepped, only by the process that this one was forked from."""
+        return self._pid != os.getpid()
+
+    def _end_observing(self) -> None:
+        if self._is_observing:
+            self._is_observing = False
+            self.observer.stop()
+
     def drop(self) -> None:
         self.is_running = False
+        if not self.is_inherited:
+            self._end_observing()
         self._cancel_warming()
         self._leave_standby()
         self.cycles.running = None

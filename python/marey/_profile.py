@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from types import TracebackType
@@ -104,30 +105,33 @@ def ask(
     return Asked(wants, pool_bytes or 0, with_torch, joins_steps)
 
 
-# ---- the end of the program ------------------------------------------------------------------------------------
+# ---- profilers that nobody stops ------------------------------------------------------------------------
 
 
 _running: weakref.WeakSet[Profiled] = weakref.WeakSet()
 
 
-def _end_all() -> None:
-    """Who is still running when the program ends has forgotten its stop()."""
-    for prof in list(_running):
-        machine = prof._machine
-        if not machine.is_running or machine.is_of_parent():
-            continue
-        if getattr(prof, "on_trace_ready", None) is None:
-            machine.drop()
-            tell(
-                "a profiler was still running at the end of the program, with no on_trace_ready to"
-                " hand its results to: call stop()"
-            )
-            continue
-        tell("a profiler was still running at the end of the program: it is stopped now")
+def _end_forgotten(prof: Profiled, what: str) -> None:
+    """what: has happened to it, to be told. Raises nothing: there is nobody to take it."""
+    machine = prof._machine
+    if not machine.is_running:
+        return
+    if machine.is_inherited:  # its end is the parent process's business
+        machine.drop()
+    elif getattr(prof, "on_trace_ready", None) is None:
+        machine.drop()
+        tell(f"{what}, with no on_trace_ready to hand its results to: call stop()")
+    else:
+        tell(f"{what}: it is stopped now")
         try:
             prof.stop()
         except Exception as error:
             tell(f"its on_trace_ready failed: {error!r}")
+
+
+def _end_all() -> None:
+    for prof in list(_running):
+        _end_forgotten(prof, "a profiler was still running at the end of the program")
 
 
 atexit.register(_end_all)
@@ -146,10 +150,18 @@ class Profiled(Results):
     _machine: Machine
     _focus: Cycle | None = None
     _workers: Workers | None = None
+    _has_begun = False  # and is not just another view of a profiler's results
 
     def _begin(self) -> None:
         self._machine.start()
+        self._has_begun = True
         _running.add(self)
+
+    def __del__(self) -> None:
+        """Who rebinds its name in a notebook has not stopped it."""
+        # While the interpreter ends there is nothing left to stop with; _end_all was before.
+        if self._has_begun and sys is not None and not sys.is_finalizing():
+            _end_forgotten(self, "a profiler was dropped while it was running")
 
     def stop(self) -> None:
         raise NotImplementedError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import json
 import subprocess
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey import ProfilerAction as Action
-from marey import _machine, _profile, record_function
+from marey import _machine, _profile, profiler, record_function
 
 
 def names(prof: marey.profile) -> list[str | None]:
@@ -126,11 +127,83 @@ def test_profiles_nest_and_overlap() -> None:
     assert names(inner) == ["both", "inner"]
 
 
-def test_a_profile_that_is_dropped_stops() -> None:
-    prof = marey.profile()
+PROFILES = [marey.profile, profiler.profile]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_that_is_dropped_stops_and_says_what_is_lost(profile: Any) -> None:
+    prof = profile()
     prof.start()
-    del prof
+    with pytest.warns(UserWarning, match="^a profiler was dropped while .* call stop") as said:
+        del prof
+    assert [warning.filename for warning in said] == [__file__]
     assert not marey.is_recording()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_whose_name_is_given_to_another_is_handed_over(profile: Any) -> None:
+    delivered: list[list[str | None]] = []
+    plan = marey.schedule(wait=0, warmup=1, active=2)
+    for name in ("first", "second"):
+        prof = profile(schedule=plan, on_trace_ready=lambda prof: delivered.append(names(prof)))
+        prof.start()
+        prof.step()
+        work(name)
+    with pytest.warns(UserWarning, match="^a profiler was dropped while .*: it is stopped now"):
+        del prof
+    assert delivered == [["ProfilerStep#1", "first"], ["ProfilerStep#1", "second"]]
+    assert not marey.is_recording()
+
+
+def test_a_dropped_profile_in_a_circle_is_handed_over_by_the_collector() -> None:
+    class Trainer:
+        def __init__(self) -> None:
+            self.prof = marey.profile(on_trace_ready=self.ready)
+            self.prof.start()
+
+        def ready(self, prof: marey.profile) -> None:
+            delivered.append(names(prof))
+            raise OSError("disk full")
+
+    delivered: list[list[str | None]] = []
+    Trainer()
+    work()
+    with pytest.warns(UserWarning) as said:
+        gc.collect()
+    assert delivered == [["work"]]
+    assert "its on_trace_ready failed: OSError('disk full')" in [str(w.message) for w in said]
+    assert not marey.is_recording()
+
+
+def test_another_view_of_a_profile_may_be_dropped() -> None:
+    with profiler.profile() as prof:
+        work("before")
+        assert [event.name for event in prof.profiler.events()] == ["before"]
+        gc.collect()
+        work("after")
+    assert [event.name for event in prof.events()] == ["before", "after"]
+
+
+@pytest.mark.forks
+@pytest.mark.parametrize("wait", [0, 2])
+def test_what_a_forked_child_drops_is_its_parents(wait: int) -> None:
+    code = f"""
+import marey, os
+prof = marey.profile(schedule=marey.schedule(wait={wait}, warmup=1, active=1, repeat=1),
+                     on_trace_ready=lambda prof: print("ready", flush=True))
+prof.start()
+prof.step()
+child = os.fork()
+if child == 0:
+    del prof
+    raise SystemExit
+assert os.waitpid(child, 0)[1] == 0
+for _ in range({wait} + 1):
+    prof.step()
+prof.stop()
+"""
+    done = run_python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ready\n", "")
 
 
 def test_threads_that_end_are_recorded() -> None:
