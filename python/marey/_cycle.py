@@ -23,6 +23,10 @@ LOADER = "enumerate(DataLoader)"
 """What torch's DataLoader records when it is asked for a batch, also for one that there is not."""
 
 
+OF_A_STEP = 2
+"""Records of a step's own range."""
+
+
 class Asked(NamedTuple):
     """What a profile records."""
 
@@ -118,8 +122,9 @@ def trace_of(
 class Cycle(Results):
     """What a profile recorded from a start to its end.
 
-    number counts from 1. steps: numbers of the active steps that it has. n_active: how many
-    its schedule has, None where that is not known.
+    number counts from 1. steps: numbers of the active steps that it has. steps_in_part: those of
+    them in which recording was switched off, for a part or all of it. n_active: how many its
+    schedule has, None where that is not known.
     """
 
     def __init__(
@@ -128,11 +133,14 @@ class Cycle(Results):
         self.number = number
         self.n_active = n_active
         self.steps: list[int] = []
+        self.steps_in_part: list[int] = []
         self.trace_id: str | None = None
         self._asked = asked
         self._joins_steps = asked.joins_steps
         self._metadata = metadata  # the profile's own, which may still grow
         self._recordings: list[Recording] = []
+        self._step_from = 0  # the recording that has the last step's begin, or is all of that step
+        self._step_is_marked = False  # the begin is in it
         self._trace: Trace | None = None
         self._left: Left | None = None  # once it was let go
         self.resume()
@@ -162,27 +170,40 @@ class Cycle(Results):
 
     def mark_step(self) -> None:
         """A step begins now."""
-        if self.is_running:
+        self._step_is_marked = self.is_running
+        self._step_from = len(self._recordings) - int(self._step_is_marked)
+        if self._step_is_marked:
             self._recordings[-1].session.mark()
 
     def cut_unused_step(self, step_name: str) -> bool:
-        """Of a cycle that has ended: takes out what came after the last mark if nothing happened
-        there but that the step began. The last step() of a loop begins a step that is none."""
-        session = self._recordings[-1].session
+        """Of a cycle that has ended: takes out what came after the last step's begin if nothing
+        happened there but that it began. The last step() of a loop begins a step that is none."""
+        later = self._recordings[self._step_from + int(self._step_is_marked) :]
+        if sum(recording.stats.n_records for recording in later) > OF_A_STEP:
+            return False
+        if self._step_is_marked and not self._cut_at_mark(step_name):
+            return False
+        for recording in later:
+            recording.session.end_at_mark(True)  # its start
+        self._trace = None
+        return True
+
+    def _cut_at_mark(self, step_name: str) -> bool:
+        session = self._recordings[self._step_from].session
         n_records = session.stats()[0]
         session.end_at_mark(True)
         n_after = n_records - session.stats()[0]
-        # The step's own begin and end, and a few that may be those of a loader that has no more.
-        if n_after <= 2 or (n_after <= 64 and self._is_nothing_else(step_name)):
-            self._trace = None
+        # The step's own, and a few that may be those of a loader that has no more.
+        if n_after <= OF_A_STEP or (n_after <= 64 and self._is_nothing_else(step_name)):
             return True
         session.end_at_mark(False)
         return False
 
     def _is_nothing_else(self, step_name: str) -> bool:
-        mark_ns = self._recordings[-1].stats.stop_ns
+        recording = self._recordings[self._step_from]
+        mark_ns = recording.stats.stop_ns
         assert mark_ns is not None
-        session = self._recordings[-1].session
+        session = recording.session
         session.end_at_mark(False)
         names = {e.name for e in Trace(session.trace()).events() if e.start_ns >= mark_ns}
         session.end_at_mark(True)
@@ -237,6 +258,8 @@ class Cycle(Results):
         members = {}
         if self.n_active is not None:
             about = {"cycle": self.number, "steps": self.steps, "n_active": self.n_active}
+            if self.steps_in_part:
+                about["steps_in_part"] = self.steps_in_part
             members["profiler_cycle"] = json.dumps(about)
         if self.trace_id is not None:
             members["trace_id"] = json.dumps(self.trace_id)

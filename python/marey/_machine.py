@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -72,6 +73,11 @@ class Machine:
         self._first_step = first_step
         self.asked = asked
         self._step_range: _core.record_function | None = None
+        self._step_thread = 0
+        self._step_is_shown = True
+        """Its range began while it was recorded, so that it is in the trace."""
+        self._step_is_cut = False
+        """It was switched off for a part of the step."""
         self._warming: Cycle | None = None
         self._standby: Cycle | None = None
         self._undelivered: Cycle | None = None
@@ -101,8 +107,7 @@ class Machine:
 
     def step(self, deliver: Deliver) -> None:
         self._end_step()
-        if self.cycles.running is not None:
-            self.cycles.running.steps.append(self.step_num)
+        self._count_step()
         self.n_ended += 1
         self._pid = os.getpid()  # a child that was forked between cycles may go on
         self._leave_standby()
@@ -137,11 +142,25 @@ class Machine:
         return f"ProfilerStep#{self.step_num}"
 
     def _begin_step(self) -> None:
+        self._step_is_cut = self._is_off
         if self.records_steps and self.is_running:
             if self.cycles.running is not None:
                 self.cycles.running.mark_step()
-            self._step_range = _core.record_function(self._step_name())
-            self._step_range.__enter__()
+            self._step_is_shown = self.cycles.running is None or not self._is_off
+            self._enter_step_range()
+
+    def _enter_step_range(self) -> None:
+        self._step_thread = threading.get_ident()
+        self._step_range = _core.record_function(self._step_name())
+        self._step_range.__enter__()
+
+    def _count_step(self, cycle: Cycle | None = None) -> None:
+        """The step that has ended is one of the cycle's."""
+        cycle = cycle or self.cycles.running
+        if cycle is not None:
+            cycle.steps.append(self.step_num)
+            if self._step_is_cut:
+                cycle.steps_in_part.append(self.step_num)
 
     def _end_step(self) -> None:
         if self._step_range is not None:
@@ -174,14 +193,23 @@ class Machine:
     # -- switching on and off
 
     def toggle(self, is_on: bool) -> None:
-        """Recording stops or goes on at once, whatever the action; what is open ends here."""
+        """Recording stops or goes on at once, whatever the action; what is open ends here. Each step
+        has one range: that of a step in which it is switched off ends there, that of a step which
+        began while it was off begins where it goes on."""
         self._is_off = not is_on
+        self._step_is_cut |= self._is_off
+        shows = is_on and not self._step_is_shown and self._step_thread == threading.get_ident()
+        if shows:
+            self._end_step()
         for cycle in (self.cycles.running, self._standby):
             if cycle is not None and cycle.is_ours:
                 if is_on:
                     cycle.resume()
                 else:
                     cycle.pause()
+        if shows:
+            self._step_is_shown = True
+            self._enter_step_range()
 
     # -- transitions
 
@@ -249,7 +277,7 @@ class Machine:
         if cycle is None or not is_cut_short or not self.records_steps or self.n_ended == 0:
             return
         if not cycle.cut_unused_step(self._step_name()):
-            cycle.steps.append(self.step_num)
+            self._count_step(cycle)
         if not cycle.steps:
             self.cycles.take_back(cycle)
             self._undelivered = None

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -355,7 +356,117 @@ def test_switched_off_it_stays_off_in_the_next_cycle(profile: Any) -> None:
         prof.toggle_collection_dynamic(True, cpu)
         work("on")
         prof.step()
-    assert {event.name for event in prof.events()} == {"ProfilerStep#1", "on"}
+    assert {event.name for event in prof.events()} == {"ProfilerStep#1", "ProfilerStep#3", "on"}
+    assert [(cycle.steps, cycle.steps_in_part) for cycle in prof.cycles] == [([1], [1]), ([3], [3])]
+
+
+CPU = [marey.ProfilerActivity.CPU]
+
+
+def steps_of(results: Any) -> list[Any]:
+    return [e for e in results.trace.events() if (e.name or "").startswith("ProfilerStep#")]
+
+
+def test_each_step_has_one_range_where_it_is_switched_off_across_its_end(
+    profile: Any, tmp_path: Path
+) -> None:
+    prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=4, repeat=1))
+    with prof:
+        prof.step()
+        work("one")
+        prof.toggle_collection_dynamic(False, CPU)
+        work("off")
+        prof.step()
+        work("off")
+        prof.toggle_collection_dynamic(True, CPU)
+        work("two")
+        prof.step()
+        work("three")
+        prof.toggle_collection_dynamic(False, CPU)
+        prof.toggle_collection_dynamic(True, CPU)
+        work("three")
+        prof.step()
+        work("four")
+        prof.step()
+    one, two, three, four = steps_of(prof)
+    assert [e.name for e in steps_of(prof)] == [f"ProfilerStep#{i}" for i in range(1, 5)]
+    assert [e.is_open for e in (one, two, three, four)] == [True, False, True, False]
+    first, second = prof.trace.gaps
+    assert one.end_ns <= first.start_ns < first.end_ns <= two.start_ns
+    assert two.end_ns <= three.start_ns < three.end_ns <= second.start_ns
+    assert second.end_ns <= four.start_ns
+    assert {e.name for e in prof.events()} >= {"one", "two", "three", "four"}
+    assert "off" not in {e.name for e in prof.events()}
+    by_name = {e.name: e for e in prof.trace.events()}
+    assert by_name["two"].parent == two
+    (cycle,) = prof.cycles
+    assert (cycle.steps, cycle.steps_in_part) == ([1, 2, 3, 4], [1, 2, 3])
+    cycle.export_chrome_trace(tmp_path / "cycle.json")
+    head = json.loads((tmp_path / "cycle.json").read_text())["profiler_cycle"]
+    assert head["steps_in_part"] == [1, 2, 3]
+
+
+def test_a_step_that_is_switched_off_to_its_end_is_none_that_never_was(profile: Any) -> None:
+    delivered: list[int] = []
+    prof = profile(
+        schedule=marey.schedule(wait=0, warmup=1, active=1, repeat=1),
+        on_trace_ready=lambda prof: delivered.append(n_calls(prof)),
+    )
+    prof.start()
+    prof.step()
+    work()
+    prof.toggle_collection_dynamic(False, CPU)
+    prof.stop()
+    assert delivered == [1]
+    assert [(cycle.steps, cycle.steps_in_part) for cycle in prof.cycles] == [([1], [1])]
+
+
+@pytest.mark.parametrize("ends_off", [False, True])
+def test_a_step_that_never_was_is_none_behind_a_pause(profile: Any, ends_off: bool) -> None:
+    prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=3, repeat=1))
+    prof.start()
+    prof.step()
+    work()
+    prof.toggle_collection_dynamic(False, CPU)
+    prof.step()
+    if not ends_off:
+        prof.toggle_collection_dynamic(True, CPU)
+    with pytest.warns(UserWarning, match="cycle 1 has 1 of 3 active steps"):
+        prof.stop()
+    assert [(cycle.steps, cycle.steps_in_part) for cycle in prof.cycles] == [([1], [1])]
+    assert [e.name for e in steps_of(prof)] == ["ProfilerStep#1"]
+
+
+def test_a_session_around_sees_each_moment_of_a_step_once(profile: Any) -> None:
+    """The step's range is not doubled for who records beside and is not switched off."""
+    with marey.profile() as around:
+        prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=2, repeat=1))
+        with prof:
+            prof.step()
+            prof.toggle_collection_dynamic(False, CPU)
+            prof.step()
+            prof.toggle_collection_dynamic(True, CPU)
+            work()
+            prof.step()
+    ends = [(e.start_ns, e.end_ns) for e in steps_of(around)]
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(ends))
+    assert not any(e.is_open for e in steps_of(around))
+
+
+def test_switched_on_by_another_thread_the_step_keeps_its_range(profile: Any) -> None:
+    prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=2, repeat=1))
+    with prof:
+        prof.step()
+        prof.toggle_collection_dynamic(False, CPU)
+        prof.step()
+        thread = threading.Thread(target=prof.toggle_collection_dynamic, args=(True, CPU))
+        thread.start()
+        thread.join()
+        work()
+        prof.step()
+    assert [e.name for e in steps_of(prof)] == ["ProfilerStep#1"]
+    assert n_calls(prof) == 1
+    assert prof.cycles[0].steps_in_part == [1, 2]
 
 
 def test_a_profile_that_ends_switched_off(profile: Any) -> None:
