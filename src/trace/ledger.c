@@ -392,6 +392,13 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .remedy = "record on a machine at rest, or compare within a thread only",
             .best_grade = 'B',
         },
+    [MAREY_REASON_NO_FILL] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "no_fill",
+            .meaning = "calls that fill memory whose operation is not in the trace",
+            .effect = "if it ran on the device its time, a short one as a rule, is in no number",
+        },
     [MAREY_REASON_RANK_ASSUMED] =
         {
             .map = MAREY_LEDGER_INFO,

@@ -59,6 +59,7 @@ enum marey_reason {
     MAREY_REASON_LOST_BEFORE,   /* written.h */
     MAREY_REASON_CLOCK_UNSURE,  /* counted once a session */
     /* info */
+    MAREY_REASON_NO_FILL,
     MAREY_REASON_RANK_ASSUMED,
     MAREY_REASON_OTHER_RANKS,   /* counted by rank */
     MAREY_REASON_FURTHER_CYCLE, /* counted by source */

@@ -406,6 +406,18 @@ static void note_not_collected(struct owner_work *work)
     }
 }
 
+/* CUPTI does not write a memset record for each call that fills memory: without one nothing is
+ * known to be missing. */
+static enum marey_reason reason_without(const struct owner_work *work, const struct launch *launch)
+{
+    const struct marey_trace *trace = work->trace;
+    const struct marey_str name =
+        marey_trace_string(trace, trace->slices.name_id[launch->slice_idx]);
+
+    return marey__str_holds_caseless(name, "memset") ? MAREY_REASON_NO_FILL
+                                                     : MAREY_REASON_NO_KERNEL;
+}
+
 static void count_launches(struct owner_work *work)
 {
     struct marey_trace *trace = work->trace;
@@ -414,7 +426,7 @@ static void count_launches(struct owner_work *work)
         const struct launch *launch = &work->launches[i];
         if (!launch->has_operation) {
             trace->owners.n_without_kernel++;
-            marey__account_note(&trace->account, MAREY_REASON_NO_KERNEL,
+            marey__account_note(&trace->account, reason_without(work, launch),
                                 trace->slices.offset[launch->slice_idx]);
         }
         if (previous != NULL && is_same_key(previous, launch->source_idx, launch->correlation))

@@ -246,7 +246,10 @@ static void what_is_missing_is_counted(void **state)
     make_call(&make, "cuda_runtime", "cudaLaunchKernel", 15, 16, 3); /* nothing came of it */
     make_call(&make, "cuda_runtime", "cudaStreamIsCapturing", 20, 21, 8);
     make_call(&make, "cuda_runtime", "cudaDeviceSynchronize", 22, 23, 9);
+    make_call(&make, "cuda_runtime", "cudaMemsetAsync", 24, 25, 10); /* nor of this */
+    make_call(&make, "cuda_driver", "cuMemsetD32Async", 26, 27, 11);
     make_stream(&make, 0, 7);
+    make_call(&make, "gpu_memset", "Memset (Device)", 40, 41, 11);
     make_call(&make, "kernel", "early", 0, 8, 1);
     make_call(&make, "kernel", "k", 20, 25, 2);
     make_slice(&make, "kernel", "lonely", 30, 31); /* no correlation at all */
@@ -254,10 +257,12 @@ static void what_is_missing_is_counted(void **state)
     struct marey_owners owners = {0};
     EXPECT_STATUS(marey_trace_owners(trace, &owners, NULL), MAREY_OK);
     EXPECT_U64(owners.n_without_launch, 2);
-    EXPECT_U64(owners.n_without_kernel, 1);
+    EXPECT_U64(owners.n_without_kernel, 2);
+    EXPECT_U64(owners.n_launches, 4);
     expect_owner(trace, "early", 0, NULL, 0, NULL, 0);
     EXPECT_U64(ledger_count(trace, "no_launch"), 2);
     EXPECT_U64(ledger_count(trace, "no_kernel"), 1);
+    EXPECT_U64(ledger_count(trace, "no_fill"), 1);
     marey_trace_free(trace);
 }
 
