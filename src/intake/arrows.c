@@ -23,7 +23,7 @@ void marey__arrows_release(struct marey_arrows *arrows)
     marey__dealloc(&arrows->alloc, arrows->at, arrows->capacity, sizeof *arrows->at);
 }
 
-static struct marey_arrow *arrow_of(struct marey_arrows *arrows, uint64_t key)
+static struct marey_arrow *find(struct marey_arrows *arrows, uint64_t key)
 {
     uint32_t *idx = marey__hashmap_put(&arrows->idx_of, key);
     void *grown = arrows->at;
@@ -43,6 +43,15 @@ static struct marey_arrow *arrow_of(struct marey_arrows *arrows, uint64_t key)
     return &arrows->at[arrows->n++];
 }
 
+static struct marey_arrow *arrow_of(struct marey_arrows *arrows, uint64_t key)
+{
+    if (arrows->last == NULL || arrows->last_key != key) {
+        arrows->last = find(arrows, key);
+        arrows->last_key = key;
+    }
+    return arrows->last;
+}
+
 bool marey__arrows_add(struct marey_arrows *arrows, uint64_t sequence, uint64_t thread,
                        bool is_backward, int64_t start_ns, uint32_t track_idx)
 {
@@ -60,30 +69,44 @@ bool marey__arrows_add(struct marey_arrows *arrows, uint64_t sequence, uint64_t 
     return true;
 }
 
+static bool has_both_ends(const struct marey_arrow *arrow)
+{
+    return arrow->from_ns != MAREY_UNKNOWN && arrow->to_ns != MAREY_UNKNOWN &&
+           arrow->from_ns <= arrow->to_ns;
+}
+
+static void draw(struct marey_builder *builder, const struct marey_arrow *arrow, uint64_t id,
+                 uint32_t name_id, uint8_t cat_id)
+{
+    struct marey_new_point point = {
+        .ts_ns = arrow->from_ns,
+        .track_idx = arrow->from_track_idx,
+        .name_id = name_id,
+        .cat_id = cat_id,
+    };
+
+    marey__builder_add_flow(builder, &point, id, 's');
+    point.ts_ns = arrow->to_ns;
+    point.track_idx = arrow->to_track_idx;
+    marey__builder_add_flow(builder, &point, id, 'f');
+}
+
+/* The category is asked for once: to find what a text means takes as long as many arrows. */
 bool marey__arrows_draw(const struct marey_arrows *arrows, struct marey_builder *builder)
 {
     const struct marey_str name = marey__str("fwdbwd");
     const uint32_t name_id = marey__intern(marey__builder_strings(builder), name);
     uint64_t n_drawn = 0;
+    uint8_t cat_id = 0;
 
     if (name_id == MAREY_NONE)
         return false;
     for (size_t i = 0; i < arrows->n; i++) {
-        const struct marey_arrow *arrow = &arrows->at[i];
-        struct marey_new_point point = {
-            .ts_ns = arrow->from_ns,
-            .track_idx = arrow->from_track_idx,
-            .name_id = name_id,
-            .cat_id = marey__builder_category(builder, name),
-        };
-        if (arrow->from_ns == MAREY_UNKNOWN || arrow->to_ns == MAREY_UNKNOWN ||
-            arrow->from_ns > arrow->to_ns)
+        if (!has_both_ends(&arrows->at[i]))
             continue;
-        n_drawn++;
-        marey__builder_add_flow(builder, &point, n_drawn, 's');
-        point.ts_ns = arrow->to_ns;
-        point.track_idx = arrow->to_track_idx;
-        marey__builder_add_flow(builder, &point, n_drawn, 'f');
+        if (n_drawn == 0)
+            cat_id = marey__builder_category(builder, name);
+        draw(builder, &arrows->at[i], ++n_drawn, name_id, cat_id);
     }
     return true;
 }

@@ -17,6 +17,8 @@ struct marey_arrow {
 struct marey_arrows {
     struct marey_alloc alloc;
     struct marey_hashmap idx_of; /* of thread and sequence number */
+    uint64_t last_key;           /* of the arrow that was last found: operators in a row have one */
+    struct marey_arrow *last;
     struct marey_arrow *at;
     size_t n;
     size_t capacity;

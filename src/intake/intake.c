@@ -14,72 +14,89 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "record/tls.h"
+#include "trace/lent_rows.h"
 
 /* So much more than expected before columns move after all. */
 #define SPARE_ROOM 1.02
 
+/* More slices than this do not begin in a chunk. */
+#define MOST_IN_CHUNK (MAREY_CHUNK_WORDS / 2)
+
 /* ---- names ------------------------------------------------------------------------- */
+
+static void know_site(struct intake *in, struct known_site *site, uint32_t site_id)
+{
+    uint32_t scope = MAREY_SCOPE_USER;
+    const struct marey_str text = marey__recorder_text(site_id, &scope);
+    const bool is_user = scope == MAREY_SCOPE_USER;
+
+    *site = (struct known_site){
+        .name_id = marey__intern(marey__builder_strings(in->builder), text),
+        .wanted_by = is_user ? MAREY_WANT_RANGES | MAREY_WANT_OPS : MAREY_WANT_OPS,
+        .cat_id = is_user ? in->annotation_cat : in->op_cat,
+        .is_backward = scope == MAREY_SCOPE_BACKWARD,
+    };
+    in->failed |= site->name_id == MAREY_NONE;
+}
 
 static const struct known_site *site_of(struct intake *in, uint32_t site_id)
 {
-    static const struct known_site nameless = {0, MAREY_SCOPE_USER};
-
     if (site_id >= in->n_sites)
-        return &nameless;
+        return &in->nameless;
     struct known_site *site = &in->site[site_id];
-    if (site->name_id == MAREY_NONE) {
-        const struct marey_str text = marey__recorder_text(site_id, &site->scope);
-        site->name_id = marey__intern(marey__builder_strings(in->builder), text);
-        in->failed |= site->name_id == MAREY_NONE;
-    }
+    if (site->name_id == MAREY_NONE)
+        know_site(in, site, site_id);
     return site;
-}
-
-static bool is_asked_for(const struct intake *in, uint32_t scope)
-{
-    const uint32_t by =
-        scope == MAREY_SCOPE_USER ? MAREY_WANT_RANGES | MAREY_WANT_OPS : MAREY_WANT_OPS;
-    return (in->wants & by) != 0;
 }
 
 /* ---- ranges ------------------------------------------------------------------------- */
 
-static void begin_range(struct intake *in, const uint64_t *record, uint64_t offset)
+/* Both ends of an arrow are told by autograd's number. */
+static void note_arrow(struct intake *in, const uint64_t *record, const struct known_site *site,
+                       int64_t start_ns)
+{
+    uint64_t sequence = 0;
+    uint64_t thread = 0;
+
+    if (marey__record_sequence(record, &sequence, &thread))
+        in->failed |= !marey__arrows_add(&in->arrows, sequence, thread, site->is_backward, start_ns,
+                                         in->track_idx);
+}
+
+static inline uint32_t open_row(struct intake *in, const uint64_t *record,
+                                const struct known_site *site, uint64_t offset)
+{
+    struct marey_lent_rows *rows = &in->rows;
+    const uint32_t row = marey__rows_open(rows);
+    const int64_t start_ns = marey__intake_ns(in, marey__record_value(record));
+
+    rows->start_ns[row] = start_ns;
+    rows->offset[row] = offset;
+    rows->name_id[row] = site->name_id;
+    rows->track_idx[row] = in->track_idx;
+    rows->cat_id[row] = site->cat_id;
+    in->n_records++;
+    if (marey__record_kind(record) != MAREY_RECORD_BEGIN)
+        note_arrow(in, record, site, start_ns);
+    return row;
+}
+
+static inline void begin_range(struct intake *in, const uint64_t *record, uint64_t offset)
 {
     const struct known_site *site = site_of(in, (uint32_t)record[1]);
-    struct marey_open_range range = {
-        .token = (uint32_t)(record[1] >> 32),
-        .row = MAREY_NONE,
-        .offset = offset,
-        .cpu_ns = MAREY_UNKNOWN,
-    };
+    const bool is_wanted = (in->wants & site->wanted_by) != 0;
+    const uint32_t row = is_wanted ? open_row(in, record, site, offset) : MAREY_NONE;
 
-    if (is_asked_for(in, site->scope)) {
-        const struct marey_new_slice slice = {
-            .start_ns = marey__intake_ns(in, marey__record_value(record)),
-            .dur_ns = 0,
-            .offset = offset,
-            .track_idx = in->track_idx,
-            .name_id = site->name_id,
-            .cat_id = site->scope == MAREY_SCOPE_USER ? in->annotation_cat : in->op_cat,
-        };
-        range.row = marey__builder_open_row(in->builder, &slice);
-        in->n_records++;
-        uint64_t sequence = 0;
-        uint64_t thread = 0;
-        if (marey__record_sequence(record, &sequence, &thread))
-            in->failed |= !marey__arrows_add(&in->arrows, sequence, thread,
-                                             site->scope == MAREY_SCOPE_BACKWARD, slice.start_ns,
-                                             in->track_idx);
-    }
-    in->begun = marey__open_push(&in->open, &range);
+    in->begun = marey__open_push(&in->open, (uint32_t)(record[1] >> 32), row);
     in->failed |= in->begun == NULL;
 }
 
 static void cut_range(struct intake *in, const struct marey_open_range *range, int64_t end_ns)
 {
-    in->n_cut += range->row != MAREY_NONE;
-    marey__builder_cut_row(in->builder, range->row, end_ns);
+    if (range->row == MAREY_NONE || in->failed) /* without memory there may be no rows */
+        return;
+    in->n_cut++;
+    marey__rows_cut(&in->rows, range->row, end_ns);
 }
 
 /* What lies inside an ended range and was open when records were lost has ended too. */
@@ -97,24 +114,31 @@ static void drop_doubtful_inside(struct intake *in, const struct marey_open_rang
     }
 }
 
-static void end_range(struct intake *in, const uint64_t *record, uint64_t offset)
+/* Without a token it may be the end of a range whose begin was lost. */
+static inline void end_row(struct intake *in, const struct marey_open_range *range,
+                           const uint64_t *record)
+{
+    if (__builtin_expect(range->is_doubtful, false) && range->token == 0)
+        cut_range(in, range, in->gap_ns);
+    else if (range->row != MAREY_NONE)
+        marey__rows_end(&in->rows, range->row, marey__intake_ns(in, marey__record_value(record)));
+}
+
+static inline void end_range(struct intake *in, const uint64_t *record, uint64_t offset)
 {
     struct marey_open_range *range = marey__open_find(&in->open, (uint32_t)record[1], &in->failed);
 
-    if (range == NULL) {
+    if (__builtin_expect(range == NULL, false)) {
         marey__account_note(marey__builder_account(in->builder), MAREY_REASON_BEGAN_BEFORE, offset);
         return;
     }
     if (in->gap_ns != MAREY_UNKNOWN)
         drop_doubtful_inside(in, range);
-    in->last_ended = *range;
-    in->ended = &in->last_ended;
-    /* Without a token it may be the end of a range whose begin was lost. */
-    if (range->is_doubtful && range->token == 0)
-        cut_range(in, range, in->gap_ns);
-    else
-        marey__builder_close_row(in->builder, range->row,
-                                 marey__intake_ns(in, marey__record_value(record)));
+    if ((in->wants & MAREY_WANT_CPU) != 0) {
+        in->last_ended = *range;
+        in->ended = &in->last_ended;
+    }
+    end_row(in, range, record);
     marey__open_remove(&in->open, range);
 }
 
@@ -177,7 +201,7 @@ static void add_cpu(struct intake *in, const struct marey_open_range *range, int
 
     if (range->cpu_ns == MAREY_UNKNOWN || range->row == MAREY_NONE)
         return;
-    uint32_t *place = marey__hashmap_put(&args->cpu_idx, range->offset);
+    uint32_t *place = marey__hashmap_put(&args->cpu_idx, in->rows.offset[range->row]);
     if (place == NULL || !marey__grow(&args->alloc, &grown, &args->cpu_capacity, args->n_cpu + 1,
                                       sizeof *args->cpu_ns)) {
         in->failed = true;
@@ -202,40 +226,78 @@ static void take_cpu(struct intake *in, const uint64_t *record)
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static void take_record(struct intake *in, const uint64_t *record, uint64_t offset)
+static void lend_rows(struct intake *in, size_t n_more)
 {
-    const enum marey_record_kind kind = marey__record_kind(record);
+    marey__builder_take_rows(in->builder, &in->rows);
+    in->failed |= !marey__builder_lend_rows(in->builder, n_more, &in->rows);
+}
 
-    if (kind == MAREY_RECORD_INPUTS)
-        return;
-    if (kind == MAREY_RECORD_CPU) {
+static inline bool is_in_time(const struct intake *in, const uint64_t *record)
+{
+    return marey__record_value(record) - in->start_ticks < in->length_ticks;
+}
+
+/* Those of ranges are told by their row; the rest is rare. */
+static void take_other(struct intake *in, const uint64_t *record, uint64_t offset)
+{
+    switch (marey__record_kind(record)) {
+    case MAREY_RECORD_CPU:
         take_cpu(in, record);
+        return;
+    case MAREY_RECORD_GAP:
+        take_gap(in, record);
+        break;
+    case MAREY_RECORD_MARK:
+    case MAREY_RECORD_COUNTER:
+        if (is_in_time(in, record))
+            add_point(in, record, offset);
+        break;
+    case MAREY_RECORD_INPUTS:
+    case MAREY_RECORD_BEGIN:
+    case MAREY_RECORD_BEGIN_OP:
+    case MAREY_RECORD_BEGIN_FAR:
+    case MAREY_RECORD_END:
         return;
     }
     in->begun = NULL;
     in->ended = NULL;
-    if (kind == MAREY_RECORD_GAP) {
-        take_gap(in, record);
-        return;
-    }
-    const uint64_t ticks = marey__record_value(record);
-    if (ticks < in->snapshot->start_ticks || ticks >= in->snapshot->stop_ticks)
-        return;
-    if (marey__record_is_begin(record))
-        begin_range(in, record, offset);
-    else if (kind == MAREY_RECORD_END)
-        end_range(in, record, offset);
-    else
-        add_point(in, record, offset);
 }
 
+/* A record's words. */
+static inline uint32_t take_record(struct intake *in, const uint64_t *record, uint64_t offset)
+{
+    const enum marey_record_kind kind = marey__record_kind(record);
+
+    if (kind == MAREY_RECORD_END) {
+        in->begun = NULL;
+        in->ended = NULL;
+        if (is_in_time(in, record))
+            end_range(in, record, offset);
+        return 2;
+    }
+    if (kind == MAREY_RECORD_BEGIN || kind == MAREY_RECORD_BEGIN_OP ||
+        kind == MAREY_RECORD_BEGIN_FAR) {
+        in->begun = NULL;
+        in->ended = NULL;
+        if (is_in_time(in, record))
+            begin_range(in, record, offset);
+        return kind == MAREY_RECORD_BEGIN ? 2 : kind == MAREY_RECORD_BEGIN_OP ? 3 : 4;
+    }
+    if (kind != MAREY_RECORD_INPUTS)
+        take_other(in, record, offset);
+    return marey__record_words(record);
+}
+
+/* Rows are lent anew where the slices of the chunk might not find room. */
 static void take_chunk(struct intake *in, size_t chunk_idx)
 {
     const struct marey_chunk_part *chunk = &in->snapshot->chunk[chunk_idx];
+    const uint64_t offset = marey__recorded_offset(in->recorded, chunk_idx, 0);
 
-    for (uint32_t at = 0; at < chunk->n_words && !in->failed;
-         at += marey__record_words(chunk->word + at))
-        take_record(in, chunk->word + at, marey__recorded_offset(in->recorded, chunk_idx, at));
+    if (!marey__rows_have_room(&in->rows, MOST_IN_CHUNK))
+        lend_rows(in, in->rows.n / 2 + MOST_IN_CHUNK);
+    for (uint32_t at = 0; at < chunk->n_words && !in->failed;)
+        at += take_record(in, chunk->word + at, offset + at * sizeof(uint64_t));
 }
 
 /* In the first session in which the thread recorded. */
@@ -301,6 +363,9 @@ static void choose_session(struct intake *in, size_t session_idx)
     in->recorded = &in->args->recorded[session_idx];
     in->snapshot = &in->recorded->snapshot;
     in->wants = in->recorded->session->wants;
+    in->start_ticks = in->snapshot->start_ticks;
+    in->length_ticks =
+        in->snapshot->stop_ticks > in->start_ticks ? in->snapshot->stop_ticks - in->start_ticks : 0;
 }
 
 /* How many ranges a thread's records will be, if its chunks are like the one in their middle. */
@@ -321,14 +386,15 @@ static double expected_ranges(const struct marey_snapshot *snapshot,
     return (double)n_begins * (double)n_words / sample->n_words;
 }
 
-/* Columns that grow by doubling are moved, and touch pages that are not used in the end. */
+/* Columns that grow are moved, and touch pages that are not used in the end. What is never used
+ * is never touched. */
 static void make_room(struct intake *in)
 {
     double n = 1; /* the window */
 
     for (size_t i = 0; i < in->snapshot->n_parts; i++)
         n += expected_ranges(in->snapshot, &in->snapshot->part[i]);
-    marey__builder_reserve_slices(in->builder, (size_t)(n * SPARE_ROOM));
+    lend_rows(in, (size_t)(n * SPARE_ROOM) + MOST_IN_CHUNK);
 }
 
 /* The oldest thread first, whose number is the least as a rule: then the slices of a session are
@@ -338,6 +404,7 @@ static void take_session(struct intake *in)
     make_room(in);
     for (size_t i = in->snapshot->n_parts; i-- > 0 && !in->failed;)
         take_thread(in, &in->snapshot->part[i]);
+    marey__builder_take_rows(in->builder, &in->rows);
     marey__intake_add_window(in);
     note_session(in);
 }
@@ -351,7 +418,7 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
     if (source_idx == MAREY_NONE || in->site == NULL)
         return false;
     for (size_t i = 0; i < in->n_sites; i++)
-        in->site[i] = (struct known_site){MAREY_NONE, MAREY_SCOPE_USER};
+        in->site[i] = (struct known_site){.name_id = MAREY_NONE};
     in->first_lost_ns = MAREY_UNKNOWN;
     marey__arrows_init(&in->arrows, &in->alloc);
     marey__open_init(&in->open, &in->alloc);
@@ -366,6 +433,8 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
     in->process_id = marey__intake_number(in, (int64_t)getpid());
     in->op_cat = marey__builder_category(in->builder, marey__str("cpu_op"));
     in->annotation_cat = marey__builder_category(in->builder, marey__str("user_annotation"));
+    in->nameless = (struct known_site){.wanted_by = MAREY_WANT_RANGES | MAREY_WANT_OPS,
+                                       .cat_id = in->annotation_cat};
     in->no_cat = marey__builder_category(in->builder, (struct marey_str){NULL, 0});
     return !in->failed;
 }

@@ -13,9 +13,8 @@
 #include "marey/trace.h"
 
 struct marey_open_range {
-    uint64_t offset; /* of the begin */
-    int64_t cpu_ns;  /* the thread's CPU time then; MAREY_UNKNOWN */
-    uint32_t row;    /* MAREY_NONE: the session did not ask for it */
+    int64_t cpu_ns; /* the thread's CPU time when it began; MAREY_UNKNOWN */
+    uint32_t row;   /* MAREY_NONE: the session did not ask for it */
     uint32_t token;
     bool is_doubtful; /* open when records were lost: its end may be among them */
 
@@ -75,24 +74,22 @@ static inline struct marey_open_range *marey__open_around(struct marey_open_rang
 
 /* Adds the innermost. NULL without memory. */
 static inline struct marey_open_range *marey__open_push(struct marey_open_ranges *open,
-                                                        const struct marey_open_range *range)
+                                                        uint32_t token, uint32_t row)
 {
-    struct marey_open_range *pushed = marey__open_at(open, open->free);
+    uint32_t place = open->free;
 
-    if (pushed != NULL) {
-        open->free = pushed->below;
+    if (place != 0) {
+        open->free = open->at[place - 1].below;
     } else {
         if (open->n_places == open->capacity && !marey__open_grow(open))
             return NULL;
-        pushed = &open->at[open->n_places++];
+        place = (uint32_t)++open->n_places;
     }
-    MAREY_ASSERT(pushed != NULL);
-    const uint32_t place = marey__open_place(open, pushed);
-    *pushed = *range;
-    pushed->below = open->top;
-    pushed->above = 0;
+    struct marey_open_range *pushed = &open->at[place - 1];
+    *pushed = (struct marey_open_range){
+        .cpu_ns = MAREY_UNKNOWN, .row = row, .token = token, .below = open->top};
     if (open->top != 0)
-        marey__open_at(open, open->top)->above = place;
+        open->at[open->top - 1].above = place;
     open->top = place;
     return open->is_by_token && !marey__open_chain(open, pushed) ? NULL : pushed;
 }

@@ -15,7 +15,9 @@
 /* What a site id means in the trace; name_id MAREY_NONE: not asked for yet. */
 struct known_site {
     uint32_t name_id;
-    uint32_t scope;
+    uint32_t wanted_by; /* the wants that show it */
+    uint8_t cat_id;
+    bool is_backward;
 };
 
 struct intake {
@@ -25,6 +27,10 @@ struct intake {
     const struct marey_recorded *recorded; /* the session that is taken */
     const struct marey_snapshot *snapshot; /* its own */
     const struct marey_log_part *part;     /* the thread that is taken */
+    struct marey_lent_rows rows;           /* the slices, while a session is taken */
+    uint64_t start_ticks;                  /* of the session, and how long it took */
+    uint64_t length_ticks;
+    uint64_t first_offset; /* of the chunk that is taken */
     uint32_t wants;
     int64_t base_ns;
     uint32_t process_id;
@@ -39,10 +45,11 @@ struct intake {
     uint64_t n_records;
     struct known_site *site;
     size_t n_sites;
+    struct known_site nameless; /* of an id that is not among them */
     struct marey_hashmap named; /* serial of a log that has its name in the trace */
     struct marey_open_ranges open;
     struct marey_open_range *begun; /* whose CPU record may follow, else NULL */
-    struct marey_open_range *ended; /* the same; NULL or &last_ended */
+    struct marey_open_range *ended; /* the same; NULL or &last_ended. Where CPU time is wanted */
     struct marey_open_range last_ended;
     struct marey_arrows arrows;
     bool failed;

@@ -299,16 +299,38 @@ void marey__builder_expect(struct marey_builder *builder, uint64_t done, uint64_
     expect(builder, marey__columns_of_flows(&trace->flows), mark->flow, trace->flows.n, times);
 }
 
-void marey__builder_reserve_slices(struct marey_builder *builder, size_t n)
+/* For no more rows than a trace may have. */
+bool marey__builder_lend_rows(struct marey_builder *builder, size_t n_more,
+                              struct marey_lent_rows *rows)
 {
-    const struct marey_columns columns = marey__columns_of_slices(&builder->trace->slices);
+    struct marey_slice_columns *slices = &builder->trace->slices;
+    const struct marey_columns columns = marey__columns_of_slices(slices);
     size_t wanted = 0;
 
-    if (builder->failed || __builtin_add_overflow(builder->trace->slices.n, n, &wanted) ||
-        wanted > MAREY_NONE)
-        return;
-    if (!marey__columns_reserve(&builder->alloc, &columns, wanted))
+    if (builder->failed || !marey__size_add(slices->n, n_more, &wanted) ||
+        !marey__columns_reserve(&builder->alloc, &columns, wanted)) {
         builder->failed = true;
+        return false;
+    }
+    *rows = (struct marey_lent_rows){
+        .start_ns = slices->start_ns,
+        .dur_ns = slices->dur_ns,
+        .offset = slices->offset,
+        .name_id = slices->name_id,
+        .track_idx = slices->parent_idx,
+        .cat_id = slices->cat_id,
+        .flags = slices->flags,
+        .n = slices->n,
+        .capacity = slices->capacity,
+    };
+    return true;
+}
+
+void marey__builder_take_rows(struct marey_builder *builder, struct marey_lent_rows *rows)
+{
+    if (rows->capacity > 0)
+        builder->trace->slices.n = rows->n;
+    *rows = (struct marey_lent_rows){0};
 }
 
 static void put_slice(struct marey_builder *builder, const struct marey_new_slice *slice,
@@ -426,38 +448,6 @@ void marey__builder_end_slice(struct marey_builder *builder, uint32_t track_idx,
         drop_slice(builder, open.row, ts_ns < slices->start_ns[open.row] ? dur : MAREY_UNKNOWN);
     else
         slices->dur_ns[open.row] = dur;
-}
-
-uint32_t marey__builder_open_row(struct marey_builder *builder, const struct marey_new_slice *slice)
-{
-    const size_t row = builder->trace->slices.n;
-
-    put_slice(builder, slice, MAREY_SLICE_OPEN);
-    return builder->failed ? MAREY_NONE : (uint32_t)row;
-}
-
-/* Time does not go back on a thread whose clock is steady; where it does, the slice is empty. */
-static void end_row(struct marey_builder *builder, uint32_t row, int64_t end_ns)
-{
-    struct marey_slice_columns *slices = &builder->trace->slices;
-
-    slices->dur_ns[row] = end_ns < slices->start_ns[row] ? 0 : end_ns - slices->start_ns[row];
-}
-
-void marey__builder_close_row(struct marey_builder *builder, uint32_t row, int64_t end_ns)
-{
-    if (builder->failed || row == MAREY_NONE)
-        return;
-    end_row(builder, row, end_ns);
-    builder->trace->slices.flags[row] &= (uint8_t)~MAREY_SLICE_OPEN;
-}
-
-void marey__builder_cut_row(struct marey_builder *builder, uint32_t row, int64_t end_ns)
-{
-    if (builder->failed || row == MAREY_NONE)
-        return;
-    end_row(builder, row, end_ns);
-    builder->trace->slices.flags[row] |= MAREY_ROW_CUT;
 }
 
 static void put_point(struct marey_builder *builder, struct marey_point_columns *points,

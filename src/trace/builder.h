@@ -84,9 +84,6 @@ uint32_t marey__builder_track(struct marey_builder *builder, const struct marey_
  * like them, so that columns need not be moved while they grow. */
 void marey__builder_expect(struct marey_builder *builder, uint64_t done, uint64_t all);
 
-/* Makes room for so many more slices, so that columns need not be moved while they grow. */
-void marey__builder_reserve_slices(struct marey_builder *builder, size_t n);
-
 struct marey_new_slice {
     int64_t start_ns;
     int64_t dur_ns; /* >= 0, or MAREY_UNKNOWN */
@@ -106,13 +103,25 @@ void marey__builder_begin_slice(struct marey_builder *builder, const struct mare
 void marey__builder_end_slice(struct marey_builder *builder, uint32_t track_idx, int64_t ts_ns,
                               uint32_t name_id, uint64_t offset);
 
-/* For who knows the rows himself: adds a slice that is open and gives its row (MAREY_NONE without
- * memory), to be closed at its end or cut short where nothing is known any more. A row that is
- * neither reaches to the end of the trace. Rows are valid until the finish. */
-uint32_t marey__builder_open_row(struct marey_builder *builder,
-                                 const struct marey_new_slice *slice);
-void marey__builder_close_row(struct marey_builder *builder, uint32_t row, int64_t end_ns);
-void marey__builder_cut_row(struct marey_builder *builder, uint32_t row, int64_t end_ns);
+/* For who knows the rows himself: the columns of slices as they are being built, lent with room
+ * for so many more. Rows are added, ended and cut by the functions of trace/lent_rows.h, and are
+ * the trace's when they are taken. Until then the builder must not be given a slice. */
+struct marey_lent_rows {
+    int64_t *start_ns;
+    int64_t *dur_ns;
+    uint64_t *offset;
+    uint32_t *name_id;
+    uint32_t *track_idx;
+    uint8_t *cat_id;
+    uint8_t *flags;
+    size_t n; /* with those that were there before */
+    size_t capacity;
+};
+
+/* False without memory; what was lent before is taken then. Rows keep their numbers. */
+bool marey__builder_lend_rows(struct marey_builder *builder, size_t n_more,
+                              struct marey_lent_rows *rows);
+void marey__builder_take_rows(struct marey_builder *builder, struct marey_lent_rows *rows);
 
 struct marey_new_point {
     int64_t ts_ns;

@@ -129,6 +129,16 @@ STAGE struct marey_trace *stage_intake(struct marey_session *session)
     return trace;
 }
 
+/* Of operators with inputs and sequence numbers, half of them in another. */
+STAGE struct marey_trace *stage_intake_ops(struct marey_session *session)
+{
+    UNLIKE("stage_intake");
+    struct marey_error err = {0};
+    struct marey_trace *trace = NULL;
+    must(marey_session_trace(session, NULL, &trace, &err), &err);
+    return trace;
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 /* Before anything was recorded, so that no time is of another clock. */
@@ -178,6 +188,33 @@ static void record_operators(void)
     marey_session_free(session);
 }
 
+/* Each operator that makes a node of autograd has the next number. */
+static void record_nested(void)
+{
+    static const uint64_t number = MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 2);
+    const uint64_t inputs[] = {number, 1};
+    struct marey_op op = plain_op;
+
+    for (int i = 0; i < N_TIMES / 2; i++) {
+        op.sequence++;
+        (void)make_op_begin(&op, inputs, 2);
+        (void)make_op_begin(&op, inputs, 2);
+        marey_recorder_sink()->op_end(op.token);
+        marey_recorder_sink()->op_end(op.token);
+    }
+}
+
+static void take_in_operators(void)
+{
+    struct marey_session *session = start(MAREY_WANT_OPS | MAREY_WANT_INPUTS);
+    record_nested();
+    (void)marey_session_stop(session, NULL);
+    struct marey_trace *trace = stage_intake_ops(session);
+    printf("%zu slices\n", marey_trace_slices(trace).n);
+    marey_trace_free(trace);
+    marey_session_free(session);
+}
+
 static void take_in(void)
 {
     struct marey_session *session = start(MAREY_WANT_RANGES);
@@ -197,5 +234,6 @@ int main(void)
     record_ranges();
     record_operators();
     take_in();
+    take_in_operators();
     return 0;
 }

@@ -548,6 +548,47 @@ static void intake_writes_metadata_that_reads_back(void **state)
     marey_trace_free(trace);
 }
 
+/* A range around three chunks of ranges, four of marks and three of ranges: the chunk in the middle
+ * promises no slice. */
+#define N_UNEVEN (2 * (3 * MAREY_CHUNK_WORDS / 4) + 1)
+
+static struct marey_session *record_unevenly(void)
+{
+    struct marey_session *session = start(MAREY_WANT_RANGES);
+
+    marey_range_begin(&outer);
+    for (int part = 0; part < 3; part++)
+        for (uint32_t i = 0; i < (part == 1 ? MAREY_CHUNK_WORDS / 2 * 4 : N_UNEVEN / 2); i++) {
+            if (part == 1) {
+                marey_mark(&mark);
+                continue;
+            }
+            marey_range_begin(&inner);
+            marey_range_end();
+        }
+    marey_range_end();
+    return session;
+}
+
+static void intake_finds_room_for_more_than_it_expects(void **state)
+{
+    (void)state;
+    struct marey_trace *trace = finish(record_unevenly());
+    const struct marey_slices slices = marey_trace_slices(trace);
+    const uint32_t around = find(trace, "outer", 0);
+    uint32_t n = 0;
+
+    EXPECT_U64(slices.n, N_UNEVEN + 1); /* and the window */
+    for (uint32_t i = 0; i < slices.n; i++) {
+        EXPECT_U64(slices.flags[i], 0);
+        n += slices.parent_idx[i] == around && slices.dur_ns[i] >= 0;
+        EXPECT_TRUE(i <= around + 1 || slices.parent_idx[i] != around ||
+                    slices.start_ns[i] >= slices.start_ns[i - 1] + slices.dur_ns[i - 1]);
+    }
+    EXPECT_U64(n, N_UNEVEN - 1);
+    marey_trace_free(trace);
+}
+
 struct sweep {
     struct marey_session *session;
 };
@@ -583,6 +624,10 @@ static void intake_survives_lack_of_memory(void **state)
     EXPECT_TRUE(alloc_fail_sweep(make_trace, &sweep) > 20);
     EXPECT_U64(sweep.session->n_refs, 1);
     marey_session_free(sweep.session);
+
+    sweep.session = record_unevenly(); /* rows move while ranges are open */
+    EXPECT_TRUE(alloc_fail_sweep(make_trace, &sweep) > 20);
+    marey_session_free(sweep.session);
 }
 
 int main(void)
@@ -602,6 +647,7 @@ int main(void)
         cmocka_unit_test(intake_reads_a_session_that_runs),
         cmocka_unit_test(intake_carries_metadata_and_rank),
         cmocka_unit_test(intake_writes_metadata_that_reads_back),
+        cmocka_unit_test(intake_finds_room_for_more_than_it_expects),
         cmocka_unit_test(intake_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,7 @@
 
 static void push(struct marey_open_ranges *open, uint32_t token, uint32_t row)
 {
-    const struct marey_open_range range = {.token = token, .row = row};
-    EXPECT_TRUE(marey__open_push(open, &range) != NULL);
+    EXPECT_TRUE(marey__open_push(open, token, row) != NULL);
 }
 
 /* The row of the range that an end with that token ends; MAREY_NONE: none. */
@@ -132,7 +131,7 @@ static enum marey_status run_with(void *ctx, const struct marey_alloc *alloc)
     (void)ctx;
     marey__open_init(&open, alloc);
     for (uint32_t i = 0; i < 100 && !failed; i++)
-        failed = marey__open_push(&open, &(struct marey_open_range){.token = i}) == NULL;
+        failed = marey__open_push(&open, i, 0) == NULL;
     for (uint32_t i = 0; i < 100 && !failed; i++) {
         struct marey_open_range *range = marey__open_find(&open, i, &failed);
         if (range != NULL)
