@@ -53,6 +53,18 @@ bool marey__json_string(struct marey_json *json, struct marey_str *raw);
 bool marey__json_i64(struct marey_json *json, int64_t *value); /* integers only */
 bool marey__json_double(struct marey_json *json, double *value);
 
+/* How a raw value spells a whole number. */
+enum marey_json_whole {
+    MAREY_JSON_NOT_WHOLE = 0,
+    MAREY_JSON_WHOLE = 1,      /* as JSON does: 12, 1.5e3 */
+    MAREY_JSON_WHOLE_TEXT = 2, /* in quotes: "12" */
+    MAREY_JSON_WHOLE_ODD = 3   /* as JSON does not: 012, +12 */
+};
+
+/* Reads a whole number in any of these ways; *value stays as it is if it is none, or does not fit.
+ */
+enum marey_json_whole marey__json_whole(struct marey_str raw, int64_t *value);
+
 /* True if a raw string, its escapes resolved, is `text`, which is ASCII: "\\u0070h" is "ph". */
 bool marey__json_spells(struct marey_str raw, const char *text);
 

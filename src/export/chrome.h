@@ -5,7 +5,7 @@
  *        ──> chrome_record: one record into `out` ──> sink (file, gzip) or memory
  *   chrome_head: members before and after, metadata records
  *   chrome_piece: texts that repeat (names, categories, tracks), escaped once
- *   chrome_value: args and members as valid JSON
+ *   chrome_value: args and members as valid JSON; chrome_number: those that are numbers
  *   chrome_strict, chrome_shown, scrub: what is written of a repaired or scrubbed trace
  *   chrome_part: what marks the sources in a file of several
  */
@@ -259,6 +259,16 @@ bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i);
 /* Whether a member gives a base time that is not the one of its source: one that nobody can read,
  * or that is not the last. */
 bool marey__chrome_is_bad_base(const struct marey_chrome *chrome, const struct marey_meta *meta);
+
+/* chrome_number.c. Whether a member gives the base time; whether it spells it as JSON does not have
+ * numbers, so that a number is written. */
+bool marey__chrome_is_base(struct marey_str key);
+bool marey__chrome_is_odd_base(const struct marey_chrome *chrome, const struct marey_meta *meta);
+
+/* Whether a member tells ranks in quotes, by a key with escapes or in text that is no JSON. Adds
+ * it, made strict, with numbers in place of those in quotes. */
+bool marey__chrome_has_odd_ranks(struct marey_str key, struct marey_str text);
+void marey__chrome_add_ranks(struct marey_str strict, struct marey_textbuf *out);
 
 void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_str key,
                                     struct marey_str text);

@@ -44,7 +44,7 @@ void marey__chrome_add_member(struct marey_chrome *chrome, const struct marey_me
 {
     marey__text_add_json(&chrome->out, marey_trace_string(chrome->trace, meta->key_id));
     marey__text_add_c(&chrome->out, ": ");
-    if (marey__chrome_is_bad_base(chrome, meta))
+    if (marey__chrome_is_bad_base(chrome, meta) || marey__chrome_is_odd_base(chrome, meta))
         marey__text_add_i64(&chrome->out, chrome->sources[meta->source_idx].base_ns);
     else
         marey__chrome_add_member_value(chrome, marey_trace_string(chrome->trace, meta->key_id),

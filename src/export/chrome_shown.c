@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "trace/written.h"
 
-#define BASE "baseTimeNanoseconds"
 #define OWN_SCRUBBED "mareyScrubbed"
 #define OWN_MENDED "mareyMended"
 
@@ -154,7 +153,7 @@ bool marey__chrome_is_bad_base(const struct marey_chrome *chrome, const struct m
     const struct marey_source *source = &chrome->sources[meta->source_idx];
     struct marey_str text = marey_trace_string(chrome->trace, meta->json_id);
     int64_t base_ns = 0;
-    if (!marey__str_is_c(marey_trace_string(chrome->trace, meta->key_id), BASE))
+    if (!marey__chrome_is_base(marey_trace_string(chrome->trace, meta->key_id)))
         return false;
     if (text.len > 1 && text.ptr[0] == '"')
         text = (struct marey_str){text.ptr + 1, text.len - 2};
@@ -195,6 +194,12 @@ bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i)
 void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_str key,
                                     struct marey_str text)
 {
+    if (marey__chrome_has_odd_ranks(key, text)) {
+        const struct marey_str strict = make_strict(chrome, text);
+        marey__text_reset(&chrome->shown);
+        marey__chrome_add_ranks(strict, &chrome->shown);
+        text = view_of(chrome, &chrome->shown);
+    }
     if (chrome->scrubs)
         (void)marey__scrub_member(&chrome->scrub, key, make_strict(chrome, text), &chrome->out);
     else

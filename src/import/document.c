@@ -140,6 +140,7 @@ static void finish_source(struct document *doc)
     struct marey_kineto *kineto = doc->kineto;
     const uint64_t offset = MAREY_OFFSET(kineto->source_idx, 0);
 
+    marey__members_finish(&doc->members);
     source->size_bytes = byte_of(doc, doc->at) - doc->source_from; /* up to what follows it */
     source->is_gzip = doc->feed.is_gzip;
     source->n_records = kineto->n_records;
@@ -559,6 +560,26 @@ static enum marey_status read_member(struct document *doc, struct marey_error *e
     return read_list(doc, err);
 }
 
+/* Before a member: passes commas where none is due. True at the end of the object, which is passed;
+ * a comma before that is one too many as well. */
+static bool pass_object_end(struct document *doc, bool has_comma, enum marey_status *status,
+                            struct marey_error *err)
+{
+    const uint64_t offset = offset_of(doc, doc->at);
+    bool is_odd = false;
+
+    for (*status = skip_to_token(doc, err); *status == MAREY_OK && *doc->at == ',';
+         *status = skip_to_token(doc, err)) {
+        is_odd = true;
+        doc->at++;
+    }
+    const bool is_end = *status == MAREY_OK && *doc->at == '}';
+    if (is_odd || (is_end && has_comma))
+        marey__account_note(doc->kineto->account, MAREY_REASON_PUNCTUATION, offset);
+    doc->at += is_end;
+    return is_end;
+}
+
 /* Whether another member follows. */
 static bool pass_member(struct document *doc, enum marey_status *status, struct marey_error *err)
 {
@@ -575,9 +596,7 @@ static bool pass_member(struct document *doc, enum marey_status *status, struct 
             return false;
     }
     const bool has_more = *doc->at++ == ',';
-    if (has_more)
-        *status = skip_to_token(doc, err);
-    return has_more && *status == MAREY_OK;
+    return has_more && !pass_object_end(doc, true, status, err) && *status == MAREY_OK;
 }
 
 static enum marey_status read_object(struct document *doc, struct marey_error *err)
@@ -585,11 +604,8 @@ static enum marey_status read_object(struct document *doc, struct marey_error *e
     enum marey_status status = MAREY_OK;
 
     doc->at++;
-    MAREY_TRY(skip_to_token(doc, err));
-    if (*doc->at == '}') {
-        doc->at++;
-        return MAREY_OK;
-    }
+    if (pass_object_end(doc, false, &status, err) || status != MAREY_OK)
+        return status;
     do
         MAREY_TRY(read_member(doc, err));
     while (pass_member(doc, &status, err));

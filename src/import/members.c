@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "import/distributed.h"
 
 static void note(struct marey_members *members, enum marey_reason reason, uint64_t offset)
 {
@@ -15,40 +16,46 @@ static void note(struct marey_members *members, enum marey_reason reason, uint64
 
 /* ---- those that mean something ------------------------------------------------------------ */
 
-static void take_distributed(struct marey_members *members, struct marey_str text)
+static void note_times(struct marey_members *members, enum marey_reason reason, uint64_t n,
+                       uint64_t offset)
+{
+    marey__account_add(members->kineto->account, reason, n, offset);
+}
+
+/* Of two members of this key the last stands, so what it does not tell is not told. */
+static enum marey_status take_distributed(struct marey_members *members, struct marey_str text,
+                                          uint64_t offset, struct marey_error *err)
 {
     struct marey_source *source = marey__builder_source(members->kineto->builder);
-    struct marey_json json = marey__json(text);
-    struct marey_str key;
-    int64_t number = 0;
+    struct marey_distributed told;
 
-    if (!marey__json_enter(&json, '{'))
-        return;
-    while (marey__json_key(&json, &key)) {
-        if (marey__json_spells(key, "rank")) {
-            if (marey__json_i64(&json, &number)) {
-                source->rank = number;
-                members->has_rank = true;
-            }
-        } else if (marey__json_spells(key, "world_size")) {
-            if (marey__json_i64(&json, &number))
-                source->world_size = number;
-        } else {
-            marey__json_skip(&json);
-        }
-    }
+    if (!marey__distributed_read(text, &members->kineto->scratch.alloc, &told))
+        return marey__fail_nomem(err);
+    members->has_rank = told.rank != MAREY_UNKNOWN;
+    source->rank = members->has_rank ? told.rank : source->rank;
+    source->world_size = told.world_size;
+    note_times(members, MAREY_REASON_NUMBER_AS_TEXT, told.n_as_text, offset);
+    note_times(members, MAREY_REASON_BAD_NUMBER, told.n_odd, offset);
+    note_times(members, MAREY_REASON_PUNCTUATION, told.n_punctuation, offset);
+    note_times(members, MAREY_REASON_DUPLICATE_KEY, told.n_twice, offset);
+    const bool is_mended = told.n_odd > 0 || told.n_punctuation > 0;
+    size_t wrong = 0;
+    if ((told.is_broken && !marey__str_is_c(text, "null")) ||
+        (members->checks_all && !is_mended && marey__json_check(text, &wrong) != NULL))
+        note(members, MAREY_REASON_BAD_METADATA, offset);
+    return MAREY_OK;
 }
 
 /* What the recorder of a session says of it, as the intake writes it: what cannot be seen in
  * the records. */
 static void take_recording(struct marey_members *members, struct marey_str text)
 {
-    struct marey_account *account = marey__builder_account(members->kineto->builder);
-    const uint64_t offset = MAREY_OFFSET(members->kineto->source_idx, 0);
+    struct marey_told_recording *told = &members->recording;
     struct marey_json json = marey__json(text);
     struct marey_str key;
     int64_t number = 0;
 
+    *told = (struct marey_told_recording){.n_lost = 0}; /* of two members the last stands */
     if (!marey__json_enter(&json, '{'))
         return;
     while (marey__json_key(&json, &key)) {
@@ -58,55 +65,44 @@ static void take_recording(struct marey_members *members, struct marey_str text)
             marey__json_skip(&json);
         else if (!marey__json_i64(&json, &number) || number < 0)
             return;
-        else if (is_lost || is_open)
-            marey__account_add(account, is_lost ? MAREY_REASON_LOST : MAREY_REASON_UNCLOSED_BEGIN,
-                               (uint64_t)number, offset);
-        else if (number > MAREY_CLOCK_LIMIT_NS)
-            marey__account_note(account, MAREY_REASON_CLOCK_UNSURE, offset);
+        else if (is_lost)
+            told->n_lost = (uint64_t)number;
+        else if (is_open)
+            told->n_open = (uint64_t)number;
+        else
+            told->is_clock_unsure = number > MAREY_CLOCK_LIMIT_NS;
     }
 }
 
-/* Whether a number that has been read has no digit below one: 12, 1.50e3, 300e-2. */
-static bool is_whole(struct marey_str text)
+void marey__members_finish(struct marey_members *members)
 {
-    int64_t exponent = 0;
-    size_t len = 0; /* without the exponent */
+    const struct marey_told_recording told = members->recording;
+    const uint64_t offset = MAREY_OFFSET(members->kineto->source_idx, 0);
 
-    while (len < text.len && text.ptr[len] != 'e' && text.ptr[len] != 'E')
-        len++;
-    if (len < text.len) {
-        const size_t from = len + 1 + (len + 1 < text.len && text.ptr[len + 1] == '+');
-        if (!marey__decimal_scaled((struct marey_str){text.ptr + from, text.len - from}, 0,
-                                   &exponent))
-            return false;
-    }
-    const char *point = memchr(text.ptr, '.', len);
-    const size_t point_at = point != NULL ? (size_t)(point - text.ptr) : len;
-    size_t last = len; /* behind the last digit that is not 0 */
-    while (last > 0 && (text.ptr[last - 1] < '1' || text.ptr[last - 1] > '9'))
-        last--;
-    const int64_t n_behind = (int64_t)last - (int64_t)point_at - (last > point_at);
-    return last == 0 || n_behind <= exponent;
+    note_times(members, MAREY_REASON_LOST, told.n_lost, offset);
+    note_times(members, MAREY_REASON_UNCLOSED_BEGIN, told.n_open, offset);
+    note_times(members, MAREY_REASON_CLOCK_UNSURE, told.is_clock_unsure, offset);
+    members->recording = (struct marey_told_recording){.n_lost = 0};
 }
 
 /* A number, or one in quotes; half of what a time may be. */
-static void take_base_time(struct marey_members *members, const struct marey_value *value,
-                           uint64_t offset)
+static void take_base_time(struct marey_members *members, struct marey_str json, uint64_t offset)
 {
-    const bool is_text = value->type == MAREY_VALUE_STRING;
     int64_t number = 0;
 
-    if (value->type == MAREY_VALUE_NULL)
+    if (marey__str_is_c(json, "null"))
         return;
-    if ((value->type != MAREY_VALUE_NUMBER && !is_text) ||
-        !marey__decimal_scaled(value->text, 0, &number) || !is_whole(value->text) ||
-        number < -MAREY_TIME_LIMIT_NS / 2 || number > MAREY_TIME_LIMIT_NS / 2) {
+    const enum marey_json_whole spelt = marey__json_whole(json, &number);
+    if (spelt == MAREY_JSON_NOT_WHOLE || number < -MAREY_TIME_LIMIT_NS / 2 ||
+        number > MAREY_TIME_LIMIT_NS / 2) {
         note(members, MAREY_REASON_BAD_METADATA, offset);
         return;
     }
     marey__builder_source(members->kineto->builder)->base_ns = number;
-    if (is_text)
-        note(members, MAREY_REASON_NUMBER_AS_TEXT, offset);
+    if (spelt != MAREY_JSON_WHOLE)
+        note(members,
+             spelt == MAREY_JSON_WHOLE_TEXT ? MAREY_REASON_NUMBER_AS_TEXT : MAREY_REASON_BAD_NUMBER,
+             offset);
 }
 
 /* ---- any ------------------------------------------------------------------------------------ */
@@ -135,14 +131,16 @@ enum marey_status marey__members_take(struct marey_members *members, struct mare
     if (!marey__builder_set_meta(members->kineto->builder, key, json))
         note(members, MAREY_REASON_DUPLICATE_KEY, offset);
     size_t wrong = 0;
+    if (marey__str_is_c(key, "distributedInfo"))
+        return take_distributed(members, json, offset, err);
+    if (marey__str_is_c(key, "baseTimeNanoseconds")) {
+        take_base_time(members, json, offset);
+        return MAREY_OK;
+    }
     if (members->checks_all && marey__json_check(json, &wrong) != NULL)
         note(members, MAREY_REASON_BAD_METADATA, offset);
-    if (marey__str_is_c(key, "distributedInfo") && value->type == MAREY_VALUE_OBJECT)
-        take_distributed(members, json);
-    if (marey__str_is_c(key, "marey") && value->type == MAREY_VALUE_OBJECT)
+    if (marey__str_is_c(key, "marey"))
         take_recording(members, json);
-    if (marey__str_is_c(key, "baseTimeNanoseconds"))
-        take_base_time(members, value, offset);
     return MAREY_OK;
 }
 

@@ -170,7 +170,7 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_REPAIRED,
             .reason = "number_as_text",
-            .meaning = "times written in quotes, read as numbers",
+            .meaning = "times and ranks written in quotes, read as numbers",
             .effect = "nothing: the number is read",
         },
     [MAREY_REASON_BAD_UTF8] =

@@ -226,7 +226,7 @@ static void damage_is_passed_over_and_counted(void **state)
         /* What looks like the end of the list, or like a record, is within one. */
         {"[" M ",{\"ph\":\"M\",\"args\":{\"x\":\"a\"b\",\"y\":[{},{}]}}," M "]", 3, "syntax", 1,
          NULL},
-        {"{\"traceEvents\":[],}", 0, "bad_metadata", 1, NULL},
+        {"{\"traceEvents\":[],}", 0, "punctuation", 1, NULL},
         {"[" M "] x", 1, "bad_metadata", 1, NULL},
         {"[" M "] {\"a\":1}", 1, "bad_metadata", 1, NULL},
         {"[" M "]\n[" M "," M "]", 1, "joined_documents", 1, NULL},
