@@ -383,6 +383,15 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
                       "either",
             .remedy = "look at the file from which this one was written",
         },
+    [MAREY_REASON_OTHER_VERSION] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "other_version",
+            .meaning = "counts of what was lost or mended before, for reasons of another version",
+            .effect = "anything may be missing",
+            .remedy = "read the file with the version of Marey that wrote it",
+            .best_grade = 'C',
+        },
     [MAREY_REASON_CLOCK_UNSURE] =
         {
             .map = MAREY_LEDGER_FINDING,

@@ -18,42 +18,50 @@ bool marey__written_is_left_out(enum marey_reason reason)
            reason == MAREY_REASON_UNMATCHED_END || reason == MAREY_REASON_OTHER_PHASE;
 }
 
+/* What another version counts, or a sum of ours that should not be there, is told as a whole. */
 static enum marey_reason find_reason(struct marey_str key)
 {
     int reason = 0;
     while (reason < MAREY_N_REASONS &&
            !marey__json_spells(key, marey__reason_name((enum marey_reason)reason)))
         reason++;
-    return (enum marey_reason)reason;
+    return reason == MAREY_N_REASONS || reason == MAREY_REASON_LOST_BEFORE ||
+                   reason == MAREY_REASON_MENDED_BEFORE
+               ? MAREY_REASON_OTHER_VERSION
+               : (enum marey_reason)reason;
 }
 
-/* One pass: into `before`, if there is one. */
-static bool read_counts(struct marey_str text, struct marey_account *before)
+static void add_count(struct marey_account *before, enum marey_reason reason, uint64_t n)
 {
-    struct marey_json json = marey__json(text);
+    const uint64_t sum = before->count[reason] + (n < MOST_COUNT ? n : MOST_COUNT);
+    before->count[reason] = sum < MOST_COUNT ? sum : MOST_COUNT;
+}
+
+static void read_counts(struct marey_json *json, struct marey_account *before)
+{
     struct marey_str key;
-    if (!marey__json_enter(&json, '{'))
-        return false;
-    while (marey__json_key(&json, &key)) {
-        const enum marey_reason reason = find_reason(key);
-        int64_t n = 0;
-        if (reason == MAREY_N_REASONS || !marey__json_i64(&json, &n) || n < 0)
-            return false;
-        if (before == NULL)
-            continue;
-        const uint64_t sum = before->count[reason] + (uint64_t)n;
-        before->count[reason] = sum < MOST_COUNT ? sum : MOST_COUNT;
+    while (marey__json_key(json, &key)) {
+        int64_t n = -1;
+        (void)marey__json_whole(marey__json_raw(json), &n);
+        if (n >= 0)
+            add_count(before, find_reason(key), (uint64_t)n);
+        else
+            add_count(before, MAREY_REASON_OTHER_VERSION, 1);
     }
-    return !json.failed && marey__json_peek(&json) == '\0';
+    if (json->failed || marey__json_peek(json) != '\0')
+        add_count(before, MAREY_REASON_OTHER_VERSION, 1);
 }
 
 bool marey__written_read(struct marey_str key, struct marey_str json, struct marey_account *before)
 {
+    struct marey_json counts = marey__json(json);
     if ((!marey__str_is_c(key, MAREY_WRITTEN_LEFT_OUT) &&
          !marey__str_is_c(key, MAREY_WRITTEN_REPAIRED)) ||
-        !read_counts(json, NULL))
+        !marey__json_enter(&counts, '{'))
         return false;
-    return before == NULL || read_counts(json, before);
+    if (before != NULL)
+        read_counts(&counts, before);
+    return true;
 }
 
 /* The reason that counts it later. */

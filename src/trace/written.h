@@ -18,7 +18,7 @@
 #define MAREY_WRITTEN_REPAIRED "mareyRepaired"
 
 /* Adds what a member of a head counts, NULL for nowhere; false and nothing if it is none of the
- * two, or not of our form. */
+ * two, or no object. Reasons that are not known here, and what is no count, are other_version. */
 bool marey__written_read(struct marey_str key, struct marey_str json, struct marey_account *before);
 
 /* Whether a reason is counted among the records that are not in a file. */
