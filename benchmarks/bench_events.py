@@ -7,8 +7,9 @@
     gz marey|zlib|torch COUNT OUT   the same, recorded; then export_chrome_trace(OUT), which ends in .gz;
                                     zlib: Marey's .json, then zlib at the level that gzip has
 
-The answer tells how long each took, and by how much the peak of resident memory grew from
-before the start until the table was there; that is told for the first request only, since a
+The answer tells how long each took, how many pages were touched for the first time from the stop
+to the table, and by how much the peak of resident memory grew from before the start until the table
+was there; that is told for the first request only, since a
 second one has the memory of the first. The table must count COUNT operators.
 """
 
@@ -18,6 +19,7 @@ import gc
 import json
 import os
 import re
+import resource
 import sys
 import time
 import zlib
@@ -49,6 +51,11 @@ def of_status(name: str) -> int:
     found = re.search(rf"{name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None
     return int(found[1]) * 1024
+
+
+def faults() -> int:
+    """Pages that were touched for the first time so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
 def forget_peak() -> None:
@@ -92,11 +99,13 @@ def record(who: str, count: str, out: str) -> dict[str, int]:
 
     prof = PROFILERS[who]()
     record_ns = run(prof, n_events)
+    n_faults = faults()
     times = [now_ns()]
     prof.stop()
     times.append(now_ns())
     prof.key_averages().table()
     times.append(now_ns())
+    n_faults = faults() - n_faults
     peak = of_status("VmHWM") - before
     times.append(now_ns())
     prof.export_chrome_trace(out)
@@ -106,7 +115,7 @@ def record(who: str, count: str, out: str) -> dict[str, int]:
     answer = {
         "events": n_events, "record_ns": record_ns, "stop_ns": times[1] - times[0],
         "table_ns": times[2] - times[1], "ns": times[2] - times[0],
-        "export_ns": times[4] - times[3],
+        "export_ns": times[4] - times[3], "faults": n_faults,
     }
     if is_first:
         answer["peak_bytes"] = peak

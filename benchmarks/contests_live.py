@@ -107,16 +107,18 @@ class LiveBook:
                 contestant("torch", "torch.profiler", n_torch, "cold", fresh=True, rounds=1),
             ],
             rounds=7,
-            targets=(Target("million.marey", "million.torch", least_times=300),),
+            targets=(Target("million.marey", "million.torch", least_times=1000),),
             further=(
                 Measure("recording itself with its operators, an event", "ns_per_event",
                         per("events", "record_ns"), "record"),
                 Measure("export_chrome_trace to .json, an event", "ns_per_event",
                         per("events", "export_ns"), "export",
                         (Target("million.marey", "million.torch", least_times=5),)),
+                Measure("pages touched first from the stop to the table, of a million events",
+                        "per_million", per_million_events("faults"), "faults"),
                 Measure("growth of the peak of memory until the table, an event",
                         "bytes_per_event", peak, "peak",
-                        (Target("million.marey_cold", "million.torch", least_times=30),)),
+                        (Target("million.marey_cold", "million.torch", least_times=50),)),
             ),
         )
 
@@ -175,6 +177,10 @@ class LiveBook:
             further=(Measure("size of the file, an event", "bytes_per_event",
                              per("events", "bytes"), "size"),),
         )
+
+
+def per_million_events(name: str) -> Any:
+    return lambda answer: 1e6 * float(answer[name]) / float(answer["events"])
 
 
 def added(answer: Answer) -> float:

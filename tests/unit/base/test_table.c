@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/arena.h"
 #include "base/hashmap.h"
@@ -335,6 +336,21 @@ static void default_alloc_keeps_bytes_across_sizes(void **state)
     marey__dealloc(&alloc, zero, 5 << 20, 1);
 }
 
+/* Its end is not left to small pages, as long as that makes it little larger. */
+static void default_alloc_rounds_large_blocks_to_whole_huge_pages(void **state)
+{
+    (void)state;
+    const struct marey_alloc alloc = marey__alloc_default();
+    const size_t huge = (size_t)2 << 20;
+    unsigned char *block = marey__alloc(&alloc, 1000000, 8);
+    EXPECT_TRUE(block != NULL);
+    EXPECT_U64((uintptr_t)block % huge, 0);
+    EXPECT_I64(msync(block + 4 * huge - 4096, 4096, MS_ASYNC), 0); /* it is mapped */
+    block[4 * huge - 1] = 1;
+    marey__dealloc(&alloc, block, 1000000, 8);
+    EXPECT_I64(msync(block + 4 * huge - 4096, 4096, MS_ASYNC), -1); /* and gone */
+}
+
 static void grow_doubles_and_keeps(void **state)
 {
     (void)state;
@@ -372,6 +388,7 @@ int main(void)
         cmocka_unit_test(sizes_overflow_to_false),
         cmocka_unit_test(alloc_refuses_sizes_that_overflow),
         cmocka_unit_test(default_alloc_keeps_bytes_across_sizes),
+        cmocka_unit_test(default_alloc_rounds_large_blocks_to_whole_huge_pages),
         cmocka_unit_test(grow_doubles_and_keeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
