@@ -120,52 +120,61 @@ static enum marey_status check(const struct marey_trace *trace,
 
 /* ---- writing ---- */
 
-/* Where the records of the source end that begin at list_from. */
-static size_t list_end(const struct marey_chrome *chrome, uint32_t source_idx)
+static enum marey_status begin_source(struct marey_chrome *chrome)
 {
-    size_t low = chrome->list_from;
-    size_t high = chrome->list.n;
-    if (chrome->n_sources < 2)
-        return high;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (MAREY_OFFSET_SOURCE(chrome->list.offset[middle]) <= source_idx)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    if (chrome->n_sources > 1)
+        marey__chrome_marker(chrome, chrome->source_at);
+    return marey__chrome_meta_records(chrome, chrome->source_at);
 }
 
-static enum marey_status write_records(struct marey_chrome *chrome, size_t n)
+static enum marey_status end_source(struct marey_chrome *chrome)
 {
-    const struct marey_str none = {NULL, 0};
-    if (!chrome->omit_args && n > 0)
-        return marey_trace_walk_args(chrome->trace, chrome->list.offset + chrome->list_from, n,
-                                     marey__chrome_record, chrome, chrome->err);
-    for (size_t i = 0; i < n; i++)
-        MAREY_TRY(marey__chrome_record(chrome, i, none));
+    MAREY_TRY(marey__chrome_ends(chrome, chrome->source_at));
+    return marey__chrome_flows(chrome, chrome->source_at);
+}
+
+/* Ends all sources before one, and begins that. */
+static enum marey_status go_to_source(struct marey_chrome *chrome, uint32_t source_idx)
+{
+    while (chrome->source_at < source_idx) {
+        MAREY_TRY(end_source(chrome));
+        chrome->source_at++;
+        MAREY_TRY(begin_source(chrome));
+    }
     return MAREY_OK;
 }
 
-static enum marey_status write_source(struct marey_chrome *chrome, uint32_t source_idx)
+/* A marey_args_fn. */
+static enum marey_status write_record(void *user, size_t i, struct marey_str args)
 {
-    const size_t end = list_end(chrome, source_idx);
+    struct marey_chrome *chrome = user;
     if (chrome->n_sources > 1)
-        marey__chrome_marker(chrome, source_idx);
-    MAREY_TRY(marey__chrome_meta_records(chrome, source_idx));
-    MAREY_TRY(write_records(chrome, end - chrome->list_from));
-    chrome->list_from = end;
-    chrome->n_done = end;
-    MAREY_TRY(marey__chrome_ends(chrome, source_idx));
-    return marey__chrome_flows(chrome, source_idx);
+        MAREY_TRY(go_to_source(chrome, MAREY_OFFSET_SOURCE(chrome->list.offset[i])));
+    return marey__chrome_record(chrome, i, args);
+}
+
+/* All in one walk: to begin a walk for each source would cost a window of text each time. */
+static enum marey_status write_records(struct marey_chrome *chrome)
+{
+    const struct marey_str none = {NULL, 0};
+    if (!chrome->omit_args && chrome->list.n > 0)
+        return marey_trace_walk_args(chrome->trace, chrome->list.offset, chrome->list.n,
+                                     write_record, chrome, chrome->err);
+    for (size_t i = 0; i < chrome->list.n; i++)
+        MAREY_TRY(write_record(chrome, i, none));
+    return MAREY_OK;
 }
 
 static enum marey_status write_all(struct marey_chrome *chrome)
 {
     MAREY_TRY(marey__chrome_head(chrome));
-    for (size_t i = 0; i < chrome->n_sources; i++)
-        MAREY_TRY(write_source(chrome, (uint32_t)i));
+    if (chrome->n_sources > 0) {
+        MAREY_TRY(begin_source(chrome));
+        MAREY_TRY(write_records(chrome));
+        MAREY_TRY(go_to_source(chrome, (uint32_t)chrome->n_sources - 1));
+        MAREY_TRY(end_source(chrome));
+    }
+    chrome->n_done = chrome->list.n;
     MAREY_TRY(marey__chrome_tail(chrome));
     return marey__text_failed(&chrome->out) ? marey__fail_nomem(chrome->err) : MAREY_OK;
 }

@@ -80,6 +80,9 @@ struct marey_chrome_parts {
     size_t capacity;
     int64_t next_pid;
     uint64_t *flow_ids; /* [n_sources] added to the ids of arrows */
+    uint32_t *track;    /* [n_tracks] by source, then index */
+    size_t *track_from; /* [n_sources + 1] of `track` */
+    size_t head_from;   /* of the members of all heads, the first whose marker is still to come */
 };
 
 /* What was mended of args and members. */
@@ -116,7 +119,7 @@ struct marey_chrome {
     size_t n_strings;
 
     struct marey_chrome_list list;
-    size_t list_from; /* of the source that is being written */
+    uint32_t source_at; /* that is being written */
     size_t meta_from;
     struct marey_chrome_parts parts;
     struct marey_chrome_open *open;
@@ -211,9 +214,9 @@ static inline struct marey_chrome_piece marey__chrome_label(struct marey_chrome 
 /* An id as a number where its text is one, else as a string. */
 void marey__chrome_add_id(struct marey_textbuf *out, struct marey_str text);
 
-/* chrome_record.c. Writes record i of the list, then hands full blocks to the sink. It is
- * a marey_args_fn, `user` being the struct marey_chrome. */
-enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str args);
+/* chrome_record.c. Writes record i of the list, then hands full blocks to the sink. */
+enum marey_status marey__chrome_record(struct marey_chrome *chrome, size_t i,
+                                       struct marey_str args);
 
 /* The ends that are still due in a source, and its flows. */
 enum marey_status marey__chrome_ends(struct marey_chrome *chrome, uint32_t source_idx);
@@ -293,6 +296,10 @@ struct marey_str marey__chrome_shown_id(struct marey_chrome *chrome, uint32_t st
 /* chrome_part.c. False without memory. */
 bool marey__chrome_parts_make(struct marey_chrome *chrome);
 void marey__chrome_parts_release(struct marey_chrome *chrome);
+
+/* The tracks of a source, ascending. \owns borrowed from the writer */
+const uint32_t *marey__chrome_tracks_of(const struct marey_chrome *chrome, uint32_t source_idx,
+                                        size_t *n);
 
 /* The text of a process in the file. \owns borrowed from the trace or the writer */
 struct marey_str marey__chrome_pid(struct marey_chrome *chrome, uint32_t source_idx,

@@ -207,11 +207,47 @@ static void place_flow_ids(struct marey_chrome *chrome)
     }
 }
 
+/* ---- tracks by source: a loop over all of them for each source would be long ---- */
+
+static bool order_tracks(struct marey_chrome *chrome)
+{
+    struct marey_chrome_parts *parts = &chrome->parts;
+    const size_t n_sources = chrome->n_sources;
+    parts->track = marey__alloc(&chrome->alloc, chrome->n_tracks, sizeof *parts->track);
+    parts->track_from = marey__alloc_zero(&chrome->alloc, n_sources + 1, sizeof *parts->track_from);
+    if (parts->track == NULL || parts->track_from == NULL)
+        return false;
+    for (size_t t = 0; t < chrome->n_tracks; t++)
+        parts->track_from[chrome->tracks[t].source_idx]++;
+    size_t sum = 0;
+    for (size_t i = 0; i <= n_sources; i++) {
+        const size_t here = parts->track_from[i];
+        parts->track_from[i] = sum;
+        sum += here;
+    }
+    for (size_t t = 0; t < chrome->n_tracks; t++)
+        parts->track[parts->track_from[chrome->tracks[t].source_idx]++] = (uint32_t)t;
+    for (size_t i = n_sources; i > 0; i--) /* each stands at its end, where the next one began */
+        parts->track_from[i] = parts->track_from[i - 1];
+    parts->track_from[0] = 0;
+    return true;
+}
+
+const uint32_t *marey__chrome_tracks_of(const struct marey_chrome *chrome, uint32_t source_idx,
+                                        size_t *n)
+{
+    const size_t *from = &chrome->parts.track_from[source_idx];
+    *n = from[1] - from[0];
+    return chrome->parts.track + from[0];
+}
+
 bool marey__chrome_parts_make(struct marey_chrome *chrome)
 {
     struct marey_chrome_parts *parts = &chrome->parts;
     struct marey_hashmap taken;
     marey__hashmap_init(&parts->by_key, &chrome->alloc);
+    if (!order_tracks(chrome))
+        return false;
     if (chrome->n_sources < 2)
         return true;
     parts->next_pid = 1;
@@ -232,6 +268,9 @@ void marey__chrome_parts_release(struct marey_chrome *chrome)
     marey__hashmap_release(&parts->by_key);
     marey__dealloc(&chrome->alloc, parts->process, parts->capacity, sizeof *parts->process);
     marey__dealloc(&chrome->alloc, parts->flow_ids, chrome->n_sources, sizeof *parts->flow_ids);
+    marey__dealloc(&chrome->alloc, parts->track_from, chrome->n_sources + 1,
+                   sizeof *parts->track_from);
+    marey__dealloc(&chrome->alloc, parts->track, chrome->n_tracks, sizeof *parts->track);
 }
 
 struct marey_str marey__chrome_pid(struct marey_chrome *chrome, uint32_t source_idx,
@@ -280,20 +319,25 @@ static void add_pids(struct marey_chrome *chrome, uint32_t source_idx)
     marey__text_add_c(&chrome->out, "}");
 }
 
+/* Members stand in the order of their sources, and so are the markers written. */
 static void add_head(struct marey_chrome *chrome, uint32_t source_idx)
 {
     size_t n = 0;
     const struct marey_meta *meta = marey_trace_metas(chrome->trace, &n);
     const char *separator = ", \"head\": {";
     const char *end = "";
-    for (size_t i = 0; i < n; i++) {
-        if (meta[i].source_idx != source_idx || !marey__chrome_shows_member(chrome, i))
+    size_t i = chrome->parts.head_from;
+    while (i < n && meta[i].source_idx < source_idx)
+        i++;
+    for (; i < n && meta[i].source_idx == source_idx; i++) {
+        if (!marey__chrome_shows_member(chrome, i))
             continue;
         marey__text_add_c(&chrome->out, separator);
         marey__chrome_add_member(chrome, &meta[i]);
         separator = ", ";
         end = "}";
     }
+    chrome->parts.head_from = i;
     marey__text_add_c(&chrome->out, end);
 }
 

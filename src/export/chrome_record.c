@@ -311,10 +311,10 @@ static void add_begin(struct marey_chrome *chrome, uint32_t idx, uint32_t track,
 
 enum marey_status marey__chrome_ends(struct marey_chrome *chrome, uint32_t source_idx)
 {
-    for (size_t i = 0; i < chrome->n_tracks && chrome->open_top != NULL; i++) {
-        if (chrome->tracks[i].source_idx != source_idx)
-            continue;
-        close_slices(chrome, (uint32_t)i, 0, true);
+    size_t n = 0;
+    const uint32_t *track = marey__chrome_tracks_of(chrome, source_idx, &n);
+    for (size_t i = 0; i < n && chrome->open_top != NULL; i++) {
+        close_slices(chrome, track[i], 0, true);
         MAREY_TRY(marey__chrome_flush(chrome, BLOCK_BYTES));
     }
     return marey__chrome_flush(chrome, BLOCK_BYTES);
@@ -333,10 +333,8 @@ static inline void prefetch(const struct marey_chrome *chrome, size_t i)
     __builtin_prefetch(chrome->slices.name_id + idx);
 }
 
-enum marey_status marey__chrome_record(void *user, size_t i, struct marey_str args)
+enum marey_status marey__chrome_record(struct marey_chrome *chrome, size_t i, struct marey_str args)
 {
-    struct marey_chrome *chrome = user;
-    i += chrome->list_from;
     const uint32_t idx = chrome->list.ref[i].idx;
     const uint32_t track = chrome->list.ref[i].track;
     prefetch(chrome, i + PREFETCH_AHEAD);
@@ -443,9 +441,11 @@ enum marey_status marey__chrome_flows(struct marey_chrome *chrome, uint32_t sour
 {
     if (chrome->n_sources < 2)
         return add_flows(chrome, 0, chrome->flows.n, 0);
-    for (size_t t = 0; t < chrome->n_tracks; t++)
-        if (chrome->tracks[t].source_idx == source_idx)
-            MAREY_TRY(add_flows(chrome, first_flow(chrome, t), first_flow(chrome, t + 1),
-                                chrome->parts.flow_ids[source_idx]));
+    size_t n = 0;
+    const uint32_t *track = marey__chrome_tracks_of(chrome, source_idx, &n);
+    for (size_t i = 0; i < n; i++)
+        MAREY_TRY(add_flows(chrome, first_flow(chrome, track[i]),
+                            first_flow(chrome, (size_t)track[i] + 1),
+                            chrome->parts.flow_ids[source_idx]));
     return MAREY_OK;
 }

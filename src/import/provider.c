@@ -85,7 +85,7 @@ static enum marey_status find_args(struct marey_feed *feed, const struct marey_s
     return MAREY_OK;
 }
 
-/* The offsets of one source. */
+/* The offsets of one place. Where it holds several sources, they lie in it in their order. */
 struct run {
     const uint64_t *offsets;
     size_t from;
@@ -120,15 +120,16 @@ static enum marey_status walk(void *ctx, const uint64_t *offsets, size_t n, mare
 {
     struct marey_places *places = ctx;
 
+    if (n > 0 && MAREY_OFFSET_SOURCE(offsets[n - 1]) >= places->n_sources)
+        return marey__fail(err, MAREY_INVALID, "cannot read args: no source %u",
+                           MAREY_OFFSET_SOURCE(offsets[n - 1]));
     for (size_t from = 0; from < n;) {
-        const uint32_t source_idx = MAREY_OFFSET_SOURCE(offsets[from]);
+        const uint32_t place_idx = places->place_of[MAREY_OFFSET_SOURCE(offsets[from])];
         size_t to = from;
-        while (to < n && MAREY_OFFSET_SOURCE(offsets[to]) == source_idx)
+        while (to < n && places->place_of[MAREY_OFFSET_SOURCE(offsets[to])] == place_idx)
             to++;
-        if (source_idx >= places->n_sources)
-            return marey__fail(err, MAREY_INVALID, "cannot read args: no source %u", source_idx);
 
-        struct marey_place *place = &places->place[places->place_of[source_idx]];
+        struct marey_place *place = &places->place[place_idx];
         const bool rests = place->fd < 0;
         const enum marey_status status =
             walk_place(places, place, (struct run){offsets, from, to}, fn, user, err);

@@ -213,6 +213,39 @@ static void several_sources_do_not_collide(void **state)
     marey_text_release(&written);
 }
 
+/* Requests of memory to the trace's allocator while a file of n documents is written. */
+static uint64_t requests_to_write(int n)
+{
+    static const char document[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"pid\":7,\"tid\":7,\"ts\":1,\"dur\":2}]}";
+    struct alloc_fail heap = {0};
+    const struct marey_alloc alloc = alloc_fail_make(&heap);
+    const struct marey_import_options options = {.size = sizeof options, .alloc = &alloc};
+    struct marey_error err = {0};
+    struct marey_trace *trace = NULL;
+    struct marey_text written = {0};
+    char *json = malloc((size_t)n * sizeof document);
+    for (int i = 0; i < n; i++)
+        memcpy(json + (size_t)i * (sizeof document - 1), document, sizeof document);
+    EXPECT_OK(marey_import_bytes(marey__str(json), &options, &trace, &err), &err);
+    EXPECT_OK(marey_export_chrome_text(trace, NULL, &written, &err), &err); /* owners are found */
+    marey_text_release(&written);
+    const uint64_t before = heap.n_requests;
+    EXPECT_OK(marey_export_chrome_text(trace, NULL, &written, &err), &err);
+    const uint64_t n_requests = heap.n_requests - before;
+    marey_text_release(&written);
+    marey_trace_free(trace);
+    free(json);
+    return n_requests;
+}
+
+/* A window of text for each of them made a file of thousands slow. */
+static void joined_documents_are_read_again_in_one_walk(void **state)
+{
+    (void)state;
+    EXPECT_U64(requests_to_write(50), requests_to_write(2));
+}
+
 static void args_can_be_left_out(void **state)
 {
     (void)state;
@@ -666,6 +699,7 @@ int main(void)
         cmocka_unit_test(begins_and_ends_pair_again),
         cmocka_unit_test(records_set_aside_are_written_or_counted),
         cmocka_unit_test(several_sources_do_not_collide),
+        cmocka_unit_test(joined_documents_are_read_again_in_one_walk),
         cmocka_unit_test(args_can_be_left_out),
         cmocka_unit_test(values_are_made_strict),
         cmocka_unit_test(strict_values_are_bounded),
