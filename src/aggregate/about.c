@@ -19,12 +19,12 @@ static void widen(int64_t *start_ns, int64_t *end_ns, int64_t from_ns, int64_t t
         *end_ns = to_ns;
 }
 
-/* Operators and calls. Annotations and Python frames enclose what they do not explain. */
-static bool is_work(enum marey_kind kind)
-{
-    return kind == MAREY_KIND_OP || kind == MAREY_KIND_RUNTIME || kind == MAREY_KIND_DRIVER ||
-           kind == MAREY_KIND_OTHER;
-}
+#define BIT(kind) (UINT32_C(1) << (kind))
+
+/* Operators and calls are the program's. Annotations and Python frames enclose what they do not
+ * explain. */
+#define PROGRAM_BITS (BIT(MAREY_KIND_OP) | BIT(MAREY_KIND_RUNTIME) | BIT(MAREY_KIND_DRIVER))
+#define WORK_BITS (PROGRAM_BITS | BIT(MAREY_KIND_OTHER))
 
 /* Where nothing was recorded; all of one process. */
 struct gaps {
@@ -64,8 +64,11 @@ static void add_work(struct marey_thread_work *work, const struct gaps *gaps,
 /* What a profiler writes of its own window is neither work nor a thread of the program. */
 static void add_track(struct marey_window *window, const struct marey_slices *slices,
                       const struct marey_category *category, const struct marey_track *track,
-                      const struct gaps *gaps, struct marey_thread_work *work)
+                      const struct gaps *gaps, struct marey_thread_work *of_thread)
 {
+    struct marey_thread_work work = *of_thread;
+    const uint32_t work_bits = track->kind == MAREY_TRACK_THREAD ? WORK_BITS : 0;
+    uint32_t bits = 0; /* of the kinds that are work here */
     const size_t to = (size_t)track->first_slice + track->n_slices;
     const uint64_t n_before = window->n_slices;
 
@@ -83,11 +86,13 @@ static void add_track(struct marey_window *window, const struct marey_slices *sl
             continue;
         widen(&window->start_ns, &window->end_ns, slices->start_ns[i],
               slices->start_ns[i] + slices->dur_ns[i]);
-        if (!is_work(kind) || track->kind != MAREY_TRACK_THREAD)
+        if ((work_bits & BIT(kind)) == 0)
             continue;
-        work->is_program = work->is_program || kind != MAREY_KIND_OTHER;
-        add_work(work, gaps, slices, i);
+        bits |= BIT(kind);
+        add_work(&work, gaps, slices, i);
     }
+    work.is_program |= (bits & PROGRAM_BITS) != 0;
+    *of_thread = work;
     window->n_tracks += window->n_slices > n_before;
 }
 
