@@ -1,0 +1,180 @@
+/*
+ * document_list.c - a list of records, or records one a line without a list, whatever is damaged
+ * between them: text that is no record is passed over and counted, and so is an end that comes
+ * early.
+ */
+#include "base/error.h"
+#include "import/document_reader.h"
+#include "import/resync.h"
+
+static void note_broken(struct marey_document *doc, enum marey_reason reason)
+{
+    marey__document_note(doc, reason, doc->at);
+    doc->kineto->n_records += doc->walk.broken == NULL; /* else it has been counted */
+    doc->walk.broken = NULL;
+    doc->n_broken++;
+}
+
+static const char *earlier(const char *a, const char *b)
+{
+    return b == NULL || (a != NULL && a < b) ? a : b;
+}
+
+/* The next record behind doc->at, which begins none. */
+static const char *find_record(const struct marey_document *doc)
+{
+    const bool is_bare = doc->walk.is_bare;
+    const char *end = marey__document_window_end(doc);
+    const char *next = marey__resync_record(doc->at, end, !is_bare);
+
+    next = earlier(next, marey__resync_unquoted(doc->at, next != NULL ? next : end));
+    return is_bare ? earlier(next, marey__resync_line(doc->at, next != NULL ? next : end)) : next;
+}
+
+/* Whether the rest of the text is one line that is whole. */
+static bool is_whole_line(const char *at, const char *end)
+{
+    const char *line_end = memchr(at, '\n', (size_t)(end - at));
+
+    return line_end != NULL && marey__skip_white(line_end) >= end;
+}
+
+/* What begins at doc->at is no record: goes to the next that begins, or to the end of the list. */
+static enum marey_status pass_broken(struct marey_document *doc, struct marey_error *err)
+{
+    const bool is_bare = doc->walk.is_bare;
+    const char *next = find_record(doc);
+
+    while (next == NULL && !doc->feed.is_end) {
+        MAREY_TRY(marey__document_next_window(doc, err));
+        next = find_record(doc);
+    }
+    const char *further =
+        marey__resync_document(doc->at, next != NULL ? next : marey__document_window_end(doc));
+    if (further != NULL) {
+        note_broken(doc, MAREY_REASON_PARTIAL);
+        return marey__document_end_before(doc, further);
+    }
+    if (next == NULL && !is_bare)
+        next = marey__resync_list_end(doc->at, marey__document_window_end(doc));
+    if (next == NULL && is_bare && is_whole_line(doc->at, marey__document_window_end(doc)))
+        next = marey__document_window_end(doc);
+    if (next != NULL) {
+        note_broken(doc, MAREY_REASON_SYNTAX);
+        doc->at = next;
+        return MAREY_OK;
+    }
+    note_broken(doc, MAREY_REASON_PARTIAL);
+    marey__document_note_cut(doc, marey__document_window_end(doc));
+    return marey__document_skip_rest(doc, err);
+}
+
+/* The walk has met text that is not as it should be behind the last whole record. Sets doc->at to
+ * where it goes on as if the list began there. */
+static enum marey_status mend(struct marey_document *doc, struct marey_error *err)
+{
+    const bool is_first = doc->walk.is_first;
+
+    while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < MAREY_HEAD_LOOK_BYTES)
+        MAREY_TRY(marey__document_next_window(doc, err));
+    const char *at = marey__skip_white(doc->at);
+    const bool has_comma = !is_first && *at == ',';
+
+    if (has_comma)
+        at = marey__skip_white(at + 1);
+    doc->at = at;
+    doc->walk.is_first = true;
+    if (at >= marey__document_window_end(doc)) {
+        if (!doc->feed.is_end)
+            return marey__document_next_window(doc, err);
+        marey__document_note_cut(doc, marey__document_window_end(doc));
+        return marey__document_skip_rest(doc, err);
+    }
+    if (!is_first && marey__resync_is_document(at, marey__document_window_end(doc)))
+        return marey__document_end_before(doc, at);
+    if (*at == ']' || *at == ',' || (*at == '{' && !has_comma && !is_first && !doc->walk.is_bare)) {
+        marey__document_note(doc, MAREY_REASON_PUNCTUATION, at);
+        doc->at += *at == ',';
+        return MAREY_OK;
+    }
+    return pass_broken(doc, err);
+}
+
+/* A number or an escape that cannot be breaks a record as well. */
+static enum marey_status pass_damage(struct marey_document *doc, struct marey_error *err)
+{
+    const struct marey_walk *walk = &doc->walk;
+
+    (void)marey__document_fail_at(doc, walk->fail,
+                                  walk->broken != NULL ? walk->broken : "text that is no record",
+                                  doc->n_broken == 0 ? &doc->broken : NULL);
+    return mend(doc, err);
+}
+
+/* Now and then tells the builder how much is still to come, where the file tells it. */
+static void expect_rest(struct marey_document *doc)
+{
+    const uint64_t done = marey__document_byte(doc, doc->at);
+
+    if (doc->feed.is_gzip || done < doc->expect_at)
+        return;
+    doc->expect_at = done * 4;
+    marey__builder_expect(doc->builder, done - doc->source_from,
+                          doc->feed.place->size_bytes - doc->source_from);
+}
+
+static bool has_failed(const struct marey_document *doc)
+{
+    return doc->kineto->names.failed || marey__builder_failed(doc->builder) ||
+           (doc->walk.checker != NULL && doc->walk.checker->failed);
+}
+
+enum marey_status marey__document_read_list(struct marey_document *doc, struct marey_error *err)
+{
+    struct marey_walk *walk = &doc->walk;
+
+    walk->is_first = true;
+    for (;;) {
+        walk->at = doc->at;
+        walk->text = doc->feed.text;
+        walk->end = marey__document_window_end(doc);
+        walk->text_offset = MAREY_OFFSET(doc->kineto->source_idx, doc->feed.offset);
+        walk->is_last_window = doc->feed.is_end;
+        walk->batch = doc->feed.batch;
+        walk->batch_text = doc->feed.batch_text;
+        const enum marey_walk_stop stop = doc->scanner->walk(walk);
+
+        doc->at = walk->at;
+        if (has_failed(doc))
+            return marey__fail_nomem(err);
+        switch (stop) {
+        case MAREY_WALK_END:
+            return MAREY_OK;
+        case MAREY_WALK_MORE:
+            expect_rest(doc);
+            marey__feed_teach(&doc->feed, walk->learnt);
+            MAREY_TRY(marey__document_next_window(doc, err));
+            break;
+        case MAREY_WALK_BROKEN:
+            if (walk->is_bare && doc->feed.is_end &&
+                marey__skip_white(doc->at) >= marey__document_window_end(doc))
+                return MAREY_OK;
+            MAREY_TRY(pass_damage(doc, err));
+            if (doc->is_over)
+                return MAREY_OK;
+            break;
+        case MAREY_WALK_PART:
+            MAREY_TRY(marey__document_begin_part(doc, err));
+            break;
+        }
+    }
+}
+
+enum marey_status marey__document_read_lines(struct marey_document *doc, struct marey_error *err)
+{
+    doc->has_list = true;
+    doc->walk.is_bare = true;
+    const enum marey_status status = marey__document_read_list(doc, err);
+    doc->walk.is_bare = false;
+    return status;
+}
