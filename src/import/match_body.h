@@ -1,7 +1,7 @@
 /*
  * match_body.h - records by what is known of earlier ones: values between glue.
  *
- * Included after scan_body.h by each file that compiles the scanner. Nothing here changes a
+ * Included after args_body.h by each file that compiles the scanner. Nothing here changes a
  * trace, so that threads may match ahead of the walk.
  */
 #ifndef MAREY_SRC_IMPORT_MATCH_BODY_H

@@ -8,6 +8,8 @@
 
 #include "import/check_body.h"
 
+#include "import/args_body.h"
+
 #include "import/known_body.h"
 
 #include "import/walk.h"
