@@ -120,9 +120,9 @@ static enum cli_exit run_convert(const void *settings, size_t n_operands, char *
         message_print("cannot write '%s': file exists, use --force to overwrite it", path);
         return CLI_FAILED;
     }
-    /* What is scrubbed is repaired: all that was mended is counted, as --repair counts it. */
+    /* What OUT mends of args is counted in its head, as --repair counts it. */
     const struct input_reading reading = {
-        .check = convert->scrub ? MAREY_CHECK_ALL : MAREY_CHECK_FIELDS,
+        .check = convert->omit_args ? MAREY_CHECK_FIELDS : MAREY_CHECK_ALL,
         .n_threads = convert->reading.n_threads,
     };
     enum cli_exit result = input_load(n_operands - 1, operands, &reading, &trace);
@@ -175,7 +175,9 @@ const struct command command_convert = {
         "have their rank before their name and pids that do not collide.\n\n"
         "OUT is as near to IN as valid JSON can be: records that were set aside are written again "
         "where their text can be, and args keep what strict readers may refuse, such as a key "
-        "twice. 'marey doctor --repair' writes for those. What OUT cannot show of IN is counted in "
+        "twice; of args that are no JSON it has what stands before the first fault. 'marey doctor "
+        "--repair' "
+        "writes for strict readers. What OUT cannot show of IN is counted in "
         "its head, so that every later reading tells of it; if there is anything of the kind, one "
         "line on standard error says so.",
     .examples =

@@ -76,6 +76,23 @@ void marey__json_unescape(struct marey_str raw, struct marey_textbuf *out);
  * MAREY_JSON_DEPTH containers in each other; else what is wrong, and in *at the byte where. */
 const char *marey__json_check(struct marey_str text, size_t *at);
 
+/* Length of the value that text begins with, which may stand in more text; 0 if its structure is
+ * not that of JSON, or of more than most_depth containers in each other. Words that JSON does not
+ * have are values, any bytes are a string. */
+size_t marey__json_value_len(struct marey_str text, size_t most_depth);
+
+/* As marey__json_raw, but fails where marey__json_value_len is 0, of the members of args. */
+struct marey_str marey__json_sound_raw(struct marey_json *json);
+
+/* The part of an object that keeps the structure of JSON: its brace and whole members, without
+ * the brace at its end. *is_whole: nothing but that brace is missing.
+ * \owns a view of the text */
+struct marey_str marey__json_sound_members(struct marey_str object, size_t most_depth,
+                                           bool *is_whole);
+
+/* So many containers may lie in each other in the args of a record, which lie in the record. */
+#define MAREY_ARGS_DEPTH (MAREY_JSON_DEPTH - 1)
+
 /* Exact value of a decimal number times 10^scale, truncated toward zero below the
  * unit; exponents are legal. False if the text is no number or does not fit.
  * (scale 3 reads microseconds as nanoseconds) */

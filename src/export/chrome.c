@@ -43,6 +43,7 @@ static void borrow_columns(struct marey_chrome *chrome, struct marey_trace *trac
 {
     size_t n = 0;
     chrome->trace = trace;
+    chrome->verdict = marey__trace_args_verdict(trace);
     chrome->sources = marey_trace_sources(trace, &chrome->n_sources);
     chrome->base_ns = chrome->n_sources > 0 ? chrome->sources[0].base_ns : 0;
     chrome->slices = marey_trace_slices(trace);
@@ -157,9 +158,13 @@ static enum marey_status write_record(void *user, size_t i, struct marey_str arg
 static enum marey_status write_records(struct marey_chrome *chrome)
 {
     const struct marey_str none = {NULL, 0};
-    if (!chrome->omit_args && chrome->list.n > 0)
-        return marey_trace_walk_args(chrome->trace, chrome->list.offset, chrome->list.n,
-                                     write_record, chrome, chrome->err);
+    const uint64_t n_cut = chrome->verdict->n_cut;
+    if (!chrome->omit_args && chrome->list.n > 0) {
+        MAREY_TRY(marey_trace_walk_args(chrome->trace, chrome->list.offset, chrome->list.n,
+                                        write_record, chrome, chrome->err));
+        chrome->mended.n_texts += chrome->verdict->n_cut - n_cut;
+        return MAREY_OK;
+    }
     for (size_t i = 0; i < chrome->list.n; i++)
         MAREY_TRY(write_record(chrome, i, none));
     return MAREY_OK;

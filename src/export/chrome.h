@@ -18,6 +18,7 @@
 #include "export/gzip.h"
 #include "export/scrub.h"
 #include "marey/export.h"
+#include "trace/builder.h"
 
 /* What a record of the list is. */
 enum marey_chrome_what {
@@ -100,6 +101,7 @@ struct marey_chrome {
     bool scrubs;  /* nothing that tells whose trace it is; implies repairs */
     bool is_first;
     bool has_raw_durs;
+    const struct marey_args_verdict *verdict; /* of the args at hand */
     int64_t base_ns;
 
     struct marey_slices slices;

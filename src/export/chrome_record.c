@@ -108,7 +108,10 @@ static void end_record(struct marey_chrome *chrome, char *out, struct marey_str 
         return;
     }
     end_at(chrome, PUT(out, ",\n    \"args\": "));
-    marey__chrome_add_text(chrome, args);
+    if (chrome->verdict->is_clean && !chrome->scrubs)
+        marey__text_add_str(&chrome->out, args);
+    else
+        marey__chrome_add_text(chrome, args);
     marey__text_add(&chrome->out, "\n  }", 4);
 }
 

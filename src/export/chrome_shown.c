@@ -224,8 +224,7 @@ bool marey_chrome_mends(const struct marey_ledger_row *row)
 /* What the file shows again as it was, unless it is written for strict readers. */
 static bool is_shown_again(enum marey_reason reason)
 {
-    return reason == MAREY_REASON_DUPLICATE_KEY || reason == MAREY_REASON_BAD_ARGS ||
-           reason == MAREY_REASON_WILD_DURATION;
+    return reason == MAREY_REASON_DUPLICATE_KEY || reason == MAREY_REASON_WILD_DURATION;
 }
 
 /* How often a reason was met that the file does not show any more. */

@@ -6,6 +6,7 @@
 #ifndef MAREY_SRC_IMPORT_ARGS_BODY_H
 #define MAREY_SRC_IMPORT_ARGS_BODY_H
 
+#include "base/json.h"
 #include "import/fields.h"
 
 /* An integer that may stand in quotes; false if it is something else. */
@@ -77,7 +78,48 @@ static void take_launch_arg(enum launch_key key, const struct marey_value *value
     }
 }
 
-/* A value of args that nobody asked for; words such as NaN pass here. */
+/* What a word is that may be no value of JSON: what a repair makes of it, so that a file reads the
+ * same before and after. */
+static enum marey_value_type type_of_word(const char *at, const char *end)
+{
+    static const char *const words[] = {"nan", "inf", "infinity"};
+    struct marey_str word = {at, (size_t)(end - at)};
+
+    if ((is_digit(*at) || *at == '-') && check_number(at) == end)
+        return MAREY_VALUE_NUMBER;
+    if (marey__str_is_c(word, "null"))
+        return MAREY_VALUE_NULL;
+    if (marey__str_is_c(word, "true") || marey__str_is_c(word, "false"))
+        return MAREY_VALUE_BOOL;
+    if (*at == '-' || *at == '+') {
+        word.ptr++;
+        word.len--;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (marey__str_is_caseless(word, words[i]))
+            return MAREY_VALUE_NON_FINITE;
+    return MAREY_VALUE_STRING;
+}
+
+static inline const char *pass_word(struct scan *scan, const char *at)
+{
+    const char *from = at;
+
+    while (!ends_scalar(*at) && *at != '\0' && *at != '"' && *at != ':' && *at != '[' && *at != '{')
+        at++;
+    return ends_scalar(*at) && at > from && at < scan->end ? at : NULL;
+}
+
+/* Behind a container whose structure is JSON; else NULL. Args are a container already. */
+static const char *pass_nested(const struct scan *scan, const char *at)
+{
+    const size_t len = marey__json_value_len((struct marey_str){at, (size_t)(scan->end - at)},
+                                             MAREY_ARGS_DEPTH - 1);
+
+    return len > 0 ? at + len : NULL;
+}
+
+/* A value that nobody asked for. */
 static inline const char *pass_value(struct scan *scan, const char *at)
 {
     bool ignored = false;
@@ -86,12 +128,24 @@ static inline const char *pass_value(struct scan *scan, const char *at)
         at = scan_string(scan, at + 1, &ignored);
         return at == NULL ? NULL : at + 1;
     }
-    if (*at == '{' || *at == '[')
-        return scan_container(scan, at);
+    return *at == '{' || *at == '[' ? pass_nested(scan, at) : pass_word(scan, at);
+}
+
+static const char *scan_arg(struct scan *scan, const char *at, struct marey_value *value)
+{
     const char *from = at;
-    while (!ends_scalar(*at) && *at != '\0' && *at != '"' && *at != ':')
-        at++;
-    return ends_scalar(*at) && at > from && at < scan->end ? at : stop_at(scan, at);
+
+    if (*at == '"')
+        return scan_value(scan, at, value);
+    at = pass_value(scan, at);
+    if (at == NULL)
+        return NULL;
+    value->type = *from == '{'   ? MAREY_VALUE_OBJECT
+                  : *from == '[' ? MAREY_VALUE_ARRAY
+                                 : type_of_word(from, at);
+    value->has_escape = false;
+    value->text = (struct marey_str){from, (size_t)(at - from)};
+    return at;
 }
 
 static bool has_all(const struct marey_launch_args *launch)
@@ -116,38 +170,38 @@ static inline const char *scan_launch_member(struct scan *scan, const char *at,
     const enum launch_key which = launch_key_of(has_escape ? spell_key(key, plain) : key);
     if (which == KEY_OTHER)
         return pass_value(scan, at);
-    at = scan_value(scan, at, &value);
+    at = scan_arg(scan, at, &value);
     if (at != NULL)
         take_launch_arg(which, &value, launch, wide);
     return at;
 }
 
 /* The rest of args that have told all, from behind a value: in blocks, unless one of their keys may
- * stand there again, since the last one counts. Where such a rest is no JSON, what stands before
- * that counts. */
-static const char *scan_launch_rest(struct scan *scan, const char *at,
-                                    struct marey_launch_args *launch, struct marey_value *wide)
+ * stand there again, since the last one counts. False where such a rest is no JSON. */
+static bool scan_launch_rest(struct scan *scan, const char *at, struct marey_launch_args *launch,
+                             struct marey_value *wide)
 {
     bool may_repeat = false;
-    const char *end = scan_args_rest(scan, at, &may_repeat);
 
-    if (end == NULL || !may_repeat)
-        return end;
-    struct scan rest = {.end = end};
-    for (at = skip_space(at); at != NULL && *at == ',';) {
-        at = scan_launch_member(&rest, skip_space(at + 1), launch, wide);
-        if (at != NULL)
-            at = skip_space(at);
+    if (scan_args_rest(scan, at, &may_repeat) == scan->end && !may_repeat)
+        return true;
+    for (at = skip_space(at); *at == ','; at = skip_space(at)) {
+        at = scan_launch_member(scan, skip_space(at + 1), launch, wide);
+        if (at == NULL)
+            return false;
     }
-    return end;
+    return *at == '}' && at + 1 == scan->end;
 }
 
-/* The args object at `at`, read for what places and ties a device operation. *wide is
- * the correlation where it is no number below 2^63. Kernels tell all of it early and go on
- * for long: the rest is passed in blocks. */
-static const char *scan_launch_args(struct scan *scan, const char *at,
-                                    struct marey_launch_args *launch, struct marey_value *wide)
+/* The args object from `at` to `end`, read for what places and ties a device operation. *wide is
+ * the correlation where it is no number below 2^63. False if its structure is no JSON: what stands
+ * before that counts (json_sound.c). Kernels tell all of it early and go on for long: the rest is
+ * passed in blocks, and what it is nobody asks. */
+static bool scan_launch_args(const char *at, const char *end, struct marey_launch_args *launch,
+                             struct marey_value *wide)
 {
+    struct scan scan = {.end = end};
+
     *launch = (struct marey_launch_args){
         .device = MAREY_UNKNOWN,
         .context = MAREY_UNKNOWN,
@@ -156,18 +210,18 @@ static const char *scan_launch_args(struct scan *scan, const char *at,
     wide->type = MAREY_VALUE_NONE;
     at = skip_space(at + 1);
     if (*at == '}')
-        return at + 1;
+        return at + 1 == end;
     for (;;) {
-        at = scan_launch_member(scan, at, launch, wide);
+        at = scan_launch_member(&scan, at, launch, wide);
         if (at == NULL)
-            return NULL;
+            return false;
         if (has_all(launch))
-            return scan_launch_rest(scan, at, launch, wide);
+            return scan_launch_rest(&scan, at, launch, wide);
         at = skip_space(at);
         if (*at == '}')
-            return at + 1;
+            return at + 1 == end;
         if (*at != ',')
-            return stop_at(scan, at);
+            return false;
         at = skip_space(at + 1);
     }
 }

@@ -31,6 +31,7 @@ struct marey_checker *marey__checker_new(const struct marey_alloc *alloc,
         return NULL;
     checker->alloc = *alloc;
     checker->account = account;
+    checker->most_depth = MAREY_JSON_DEPTH;
     marey__text_init(&checker->key, alloc);
     checker->known = marey__known_new(alloc);
     if (checker->known != NULL)

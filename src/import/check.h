@@ -40,6 +40,7 @@ struct marey_checker {
     uint32_t found; /* enum marey_damage of the record at hand */
     bool failed;    /* no memory */
     size_t depth;
+    size_t most_depth; /* MAREY_JSON_DEPTH at the most */
     struct marey_open_container open[MAREY_JSON_DEPTH];
     size_t n_keys;
     size_t keys_capacity;

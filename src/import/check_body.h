@@ -118,7 +118,7 @@ static inline const char *check_open(struct marey_checker *checker, const char *
 {
     const char close = *at == '{' ? '}' : ']';
 
-    if (checker->depth == MAREY_JSON_DEPTH)
+    if (checker->depth == checker->most_depth)
         return NULL;
     checker->open[checker->depth++] =
         (struct marey_open_container){.close = close, .first_key = checker->n_keys};

@@ -46,6 +46,8 @@ struct marey_fields {
     uint64_t offset; /* source index and byte, as in the columns */
     unsigned n_members;
     bool is_plain; /* no unknown key, no key twice: fit to learn from */
+    bool
+        has_broken_args; /* of a launch or a device record: what is wanted of them may be missing */
     struct marey_value value[MAREY_N_FIELDS];
 };
 

@@ -123,6 +123,10 @@ static enum marey_status load_finish(struct load *load, struct marey_trace **tra
 {
     const struct marey_args_provider provider = marey__places_provider(load->places);
 
+    if (load->places->reading.checks_all) {
+        load->places->is_sound = (load->kineto.damage & (uint32_t)MAREY_DAMAGE_SYNTAX) == 0;
+        load->places->is_clean = load->kineto.damage == 0;
+    }
     load->places = NULL; /* the builder takes it, also when it fails */
     return marey__builder_finish(load->builder, provider, trace, err);
 }

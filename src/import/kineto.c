@@ -141,9 +141,29 @@ enum marey_time marey__kineto_time(const struct marey_value *value, int64_t *ns)
     return MAREY_TIME_OK;
 }
 
-uint64_t marey__kineto_id64(const struct marey_value *value)
+/* What a string means to whoever reads it after a writer mended it. */
+static struct marey_str id_text(struct marey_kineto *kineto, const struct marey_value *value)
 {
-    const struct marey_str text = value->text;
+    struct marey_textbuf *scratch = &kineto->scratch;
+
+    if (value->type != MAREY_VALUE_STRING)
+        return value->text;
+    marey__text_reset(scratch);
+    (void)marey__names_mend_utf8(value->text, scratch);
+    if (value->has_escape && !scratch->failed) {
+        const size_t len = scratch->len;
+        if (marey__text_reserve(scratch, len) != NULL) /* so that the source does not move */
+            marey__json_unescape((struct marey_str){scratch->ptr, len}, scratch);
+        kineto->names.failed |= marey__text_failed(scratch);
+        return (struct marey_str){scratch->ptr + len, scratch->len - len};
+    }
+    kineto->names.failed |= marey__text_failed(scratch);
+    return (struct marey_str){scratch->ptr, scratch->len};
+}
+
+uint64_t marey__kineto_id64(struct marey_kineto *kineto, const struct marey_value *value)
+{
+    const struct marey_str text = id_text(kineto, value);
     uint64_t number = 0;
     bool is_integer = text.len > 0;
 
@@ -360,7 +380,7 @@ static void add_counter(struct marey_kineto *kineto, struct incoming *in)
 static uint64_t flow_id(struct marey_kineto *kineto, const struct marey_value *id)
 {
     const uint64_t top = UINT64_C(1) << 63;
-    const uint64_t number = marey__kineto_id64(id);
+    const uint64_t number = marey__kineto_id64(kineto, id);
     uint32_t damage = 0;
 
     return number < top ? marey_part_flow_id(&kineto->part, number)
@@ -417,10 +437,34 @@ static void add_other(struct marey_kineto *kineto, struct incoming *in)
     note(kineto, in, MAREY_REASON_OTHER_PHASE);
 }
 
+/* Args of metadata are kept as text: what of them is an object with a sound structure. */
+static void take_sound_args(struct marey_kineto *kineto, struct incoming *in,
+                            struct marey_value *args)
+{
+    struct marey_textbuf *scratch = &kineto->scratch;
+    bool is_whole = false;
+
+    if (args->type != MAREY_VALUE_OBJECT) {
+        args->type = MAREY_VALUE_NONE;
+        return;
+    }
+    const struct marey_str members =
+        marey__json_sound_members(args->text, MAREY_ARGS_DEPTH, &is_whole);
+    if (is_whole)
+        return;
+    note(kineto, in, MAREY_REASON_BAD_ARGS);
+    marey__text_reset(scratch);
+    marey__text_add_str(scratch, members);
+    marey__text_add_byte(scratch, '}');
+    kineto->names.failed |= marey__text_failed(scratch);
+    args->text = (struct marey_str){scratch->ptr, scratch->len};
+}
+
 static void add_metadata(struct marey_kineto *kineto, struct incoming *in)
 {
     struct marey_value args = in->fields->value[MAREY_FIELD_ARGS];
 
+    take_sound_args(kineto, in, &args);
     if (marey__part_record(&kineto->part, marey__intern_text(kineto->strings, in->to->name_id),
                            &args) != MAREY_PART_KEEP) {
         in->to->is_clean = false; /* not learnt from */
@@ -497,6 +541,12 @@ static char phase_of(struct marey_kineto *kineto, const struct marey_value *ph)
     const struct marey_str text = spelt(kineto, ph);
 
     return ph->type == MAREY_VALUE_STRING && text.len == 1 ? text.ptr[0] : '\0';
+}
+
+/* Args that hold no members at all: nobody reads them. */
+static bool is_no_object(const struct marey_value *args)
+{
+    return !is_missing(args) && args->type != MAREY_VALUE_OBJECT;
 }
 
 static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
@@ -586,6 +636,9 @@ const char *marey__kineto_add(struct marey_kineto *kineto, const struct marey_fi
     if (broken != NULL)
         return broken;
     dispatch(kineto, &in);
+    if (!in.to->is_set_aside &&
+        (fields->has_broken_args || is_no_object(&fields->value[MAREY_FIELD_ARGS])))
+        note(kineto, &in, MAREY_REASON_BAD_ARGS);
     if (in.damage != 0 && !in.to->is_set_aside)
         note_damage(kineto, &in, in.damage);
     return NULL;

@@ -51,6 +51,7 @@ struct marey_kineto {
     uint64_t n_metadata;
     uint64_t n_events;        /* all others that have a known phase */
     uint64_t n_without_phase; /* members, but none of them a ph */
+    uint32_t damage;          /* enum marey_damage that a check found in any record of any source */
     struct marey_resolved last;
     struct marey_meta_record last_meta; /* if it was of phase M */
     struct marey_file_part part;
@@ -82,7 +83,7 @@ uint32_t marey__kineto_track(struct marey_kineto *kineto, enum marey_kind kind, 
 
 /* An id as 64 bits: integers that fit as they are, every other text by its hash with the
  * top bit set, so that it does not depend on what was read before. */
-uint64_t marey__kineto_id64(const struct marey_value *value);
+uint64_t marey__kineto_id64(struct marey_kineto *kineto, const struct marey_value *value);
 
 /* Microseconds as text to nanoseconds. */
 enum marey_time {

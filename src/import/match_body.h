@@ -108,8 +108,7 @@ static inline const char *match_name(struct scan *scan, const char *text, const 
     return close;
 }
 
-/* Read by key, args must end where counting brackets ends them: the generic way does both,
- * and broken text must not depend on the way. */
+/* Args whose structure is broken are for the generic way. */
 static inline const char *match_launch_args(struct scan *scan, const char *at,
                                             struct marey_launch_args *launch)
 {
@@ -118,7 +117,7 @@ static inline const char *match_launch_args(struct scan *scan, const char *at,
     if (*at != '{')
         return NULL;
     const char *end = scan_container(scan, at);
-    if (end == NULL || scan_launch_args(scan, at, launch, &wide) != end)
+    if (end == NULL || !scan_launch_args(at, end, launch, &wide))
         return NULL;
     return wide.type == MAREY_VALUE_NONE ? end : NULL;
 }

@@ -71,8 +71,7 @@ size_t marey__names_utf8(struct marey_str text, size_t *bad)
     return len;
 }
 
-/* Copies with U+FFFD for each maximal invalid part; true if there was any. */
-static bool repair_utf8(struct marey_str text, struct marey_textbuf *out)
+bool marey__names_mend_utf8(struct marey_str text, struct marey_textbuf *out)
 {
     const unsigned char *at = (const unsigned char *)text.ptr;
     const unsigned char *end = at + text.len;
@@ -192,7 +191,7 @@ static uint32_t decode(struct marey_names *names, struct marey_str raw, bool has
 
     /* UTF-8 first: an escape is ASCII and cannot be part of a broken sequence. */
     marey__text_reset(decoded);
-    if (repair_utf8(raw, decoded))
+    if (marey__names_mend_utf8(raw, decoded))
         *damage |= MAREY_NAME_BAD_UTF8;
     if (has_escape) {
         const size_t from = decoded->len;

@@ -59,6 +59,9 @@ const struct marey_name *marey__names_add(struct marey_names *names, struct mare
  * length of the maximal part that U+FFFD stands for then (Unicode 3.9, table 3-7). */
 size_t marey__names_utf8(struct marey_str text, size_t *bad);
 
+/* Copies with U+FFFD for each maximal invalid part; true if there was any. */
+bool marey__names_mend_utf8(struct marey_str text, struct marey_textbuf *out);
+
 /* Length of the escape that text begins with. Adds to *damage (enum marey_name_damage) if JSON
  * does not have it, or if it is half of a surrogate pair. */
 size_t marey__names_escape(struct marey_str text, uint32_t *damage);

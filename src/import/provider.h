@@ -4,6 +4,7 @@
 #ifndef MAREY_SRC_IMPORT_PROVIDER_H
 #define MAREY_SRC_IMPORT_PROVIDER_H
 
+#include "import/check.h"
 #include "import/document.h"
 #include "trace/builder.h"
 
@@ -17,6 +18,11 @@ struct marey_places {
     uint32_t *place_of; /* [n_sources]: a file may hold several traces */
     size_t n_sources;
     size_t sources_capacity;
+    bool is_sound;                 /* all args were looked at and none had a broken structure */
+    bool is_clean;                 /* nor anything else that JSON does not have */
+    struct marey_checker *checker; /* made when args are first asked for */
+    struct marey_textbuf cut;      /* args without what is broken */
+    struct marey_args_verdict verdict;
 };
 
 /* NULL without memory. */

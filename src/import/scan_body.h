@@ -329,6 +329,7 @@ static const char *scan_record(struct scan *scan, const char *at, struct marey_f
         fields->value[i] = (struct marey_value){.type = MAREY_VALUE_NONE};
     fields->n_members = 0;
     fields->is_plain = true;
+    fields->has_broken_args = false;
 
     at = skip_space(at + 1);
     if (*at == '}')

@@ -146,6 +146,7 @@ static void look_at(struct marey_walk *walk, const char *at, const char *end)
 static void check_walked(struct marey_walk *walk, const char *at, const char *end, bool is_learned)
 {
     look_at(walk, at, end);
+    walk->kineto->damage |= walk->checker->found;
     if (walk->checker->found == 0 || (!is_learned && walk->kineto->last.is_set_aside))
         return;
     if (is_learned)
@@ -155,7 +156,8 @@ static void check_walked(struct marey_walk *walk, const char *at, const char *en
 
 /* ---- generic --------------------------------------------------------------------------- */
 
-static void widen_correlation(const struct marey_value *wide, struct marey_launch_args *launch)
+static void widen_correlation(struct marey_kineto *kineto, const struct marey_value *wide,
+                              struct marey_launch_args *launch)
 {
     const bool is_id = (wide->type == MAREY_VALUE_NUMBER && wide->text.ptr[0] != '-') ||
                        (wide->type == MAREY_VALUE_STRING && wide->text.len > 0);
@@ -163,7 +165,7 @@ static void widen_correlation(const struct marey_value *wide, struct marey_launc
     if (!is_id)
         return;
     launch->has_correlation = true;
-    launch->correlation = marey__kineto_id64(wide);
+    launch->correlation = marey__kineto_id64(kineto, wide);
 }
 
 static const char *walk_generic(struct marey_walk *walk, struct scan *scan, const char *at,
@@ -187,12 +189,9 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
     const struct marey_value *args = &fields.value[MAREY_FIELD_ARGS];
     const bool has_launch = args->type == MAREY_VALUE_OBJECT && marey__kineto_wants_args(kind);
     if (has_launch) {
-        const char *args_end = scan_launch_args(scan, args->text.ptr, &launch, &wide);
-        if (args_end == NULL)
-            return NULL;
-        if (args_end != args->text.ptr + args->text.len)
-            return stop_at(scan, args_end);
-        widen_correlation(&wide, &launch);
+        fields.has_broken_args =
+            !scan_launch_args(args->text.ptr, args->text.ptr + args->text.len, &launch, &wide);
+        widen_correlation(kineto, &wide, &launch);
     }
     if (walk->checker != NULL)
         marey__checker_begin(walk->checker);

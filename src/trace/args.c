@@ -1,7 +1,8 @@
 /*
  * args.c - args as columns, decoded when first asked for.
  *
- * One walk over the records in file order fills all columns asked for. Adding an arg: a
+ * One walk over the records in file order fills all columns asked for. It takes args as they stand
+ * and ends at the first fault, as marey__json_sound_members does. Adding an arg: a
  * row in arg_table, an enumerator in marey/trace.h, a word in the glossary.
  */
 #include "base/error.h"
@@ -53,12 +54,17 @@ static int find_arg(struct marey_str key)
 
 /* An integer, plain or in quotes; true and false are 1 and 0. A number with a fraction is
  * none: cutting it would be a guess. */
-static int64_t read_int(struct marey_json *json)
+static int64_t read_int(struct marey_json *json, struct marey_textbuf *scratch)
 {
-    struct marey_str raw = marey__json_raw(json);
+    struct marey_str raw = marey__json_sound_raw(json);
     int64_t value = MAREY_UNKNOWN;
     if (raw.len >= 2 && raw.ptr[0] == '"')
         raw = (struct marey_str){raw.ptr + 1, raw.len - 2};
+    if (raw.len > 0 && memchr(raw.ptr, '\\', raw.len) != NULL) {
+        marey__text_reset(scratch);
+        marey__json_unescape(raw, scratch);
+        raw = (struct marey_str){scratch->ptr, scratch->len};
+    }
     if (marey__str_is_c(raw, "true"))
         return 1;
     if (marey__str_is_c(raw, "false"))
@@ -70,20 +76,33 @@ static int64_t read_int(struct marey_json *json)
 /* A string's own text, or the raw JSON of anything else, as an id of the late table. */
 static uint32_t read_text(struct decoding *decoding, struct marey_json *json)
 {
-    struct marey_str text;
-    if (marey__json_peek(json) == '"') {
-        struct marey_str raw = {0};
-        (void)marey__json_string(json, &raw);
+    struct marey_str text = marey__json_sound_raw(json);
+    if (json->failed)
+        return MAREY_NONE;
+    if (text.ptr[0] == '"') {
         marey__text_reset(&decoding->scratch);
-        marey__json_unescape(raw, &decoding->scratch);
+        marey__json_unescape((struct marey_str){text.ptr + 1, text.len - 2}, &decoding->scratch);
         text = (struct marey_str){decoding->scratch.ptr, decoding->scratch.len};
-    } else {
-        text = marey__json_raw(json);
     }
-    if (json->failed || decoding->scratch.failed)
+    if (decoding->scratch.failed)
         return MAREY_NONE;
     const uint32_t id = marey__intern(&decoding->table, text);
     return id == MAREY_NONE ? MAREY_NONE : decoding->first_id + id;
+}
+
+/* A value that is cut by a fault leaves what an earlier member said. False without memory. */
+static bool take_value(struct decoding *decoding, int arg, uint32_t slice, struct marey_json *json)
+{
+    if (arg_table[arg].type == ARG_INT) {
+        const int64_t value = read_int(json, &decoding->scratch);
+        if (!json->failed)
+            decoding->ints[arg][slice] = value;
+        return !decoding->scratch.failed;
+    }
+    const uint32_t id = read_text(decoding, json);
+    if (!json->failed)
+        decoding->texts[arg][slice] = id;
+    return json->failed || id != MAREY_NONE;
 }
 
 static enum marey_status decode_record(void *user, size_t i, struct marey_str args)
@@ -96,15 +115,10 @@ static enum marey_status decode_record(void *user, size_t i, struct marey_str ar
         return MAREY_OK;
     while (marey__json_key(&json, &key)) {
         const int arg = find_arg(key);
-        if (arg == MAREY_N_ARGS || (decoding->bits & MAREY_ARG_BIT(arg)) == 0) {
-            marey__json_skip(&json);
-        } else if (arg_table[arg].type == ARG_INT) {
-            decoding->ints[arg][slice] = read_int(&json);
-        } else {
-            decoding->texts[arg][slice] = read_text(decoding, &json);
-            if (decoding->texts[arg][slice] == MAREY_NONE && !json.failed)
-                return MAREY_NOMEM;
-        }
+        if (arg == MAREY_N_ARGS || (decoding->bits & MAREY_ARG_BIT(arg)) == 0)
+            (void)marey__json_sound_raw(&json);
+        else if (!take_value(decoding, arg, slice, &json))
+            return MAREY_NOMEM;
     }
     return MAREY_OK;
 }
@@ -135,11 +149,12 @@ static bool allocate_columns(struct decoding *decoding)
     return true;
 }
 
-static enum marey_status walk(struct marey_trace *trace, const uint64_t *offsets, size_t n,
-                              marey_args_fn fn, void *user, struct marey_error *err)
+static enum marey_status walk(struct marey_trace *trace, marey_args_walk_fn from_provider,
+                              const uint64_t *offsets, size_t n, marey_args_fn fn, void *user,
+                              struct marey_error *err)
 {
-    if (trace->provider.walk != NULL)
-        return trace->provider.walk(trace->provider.ctx, offsets, n, fn, user, err);
+    if (from_provider != NULL)
+        return from_provider(trace->provider.ctx, offsets, n, fn, user, err);
     for (size_t i = 0; i < n; i++)
         MAREY_TRY(fn(user, i, (struct marey_str){NULL, 0}));
     return MAREY_OK;
@@ -194,7 +209,9 @@ static enum marey_status decode(struct marey_trace *trace, uint64_t bits, struct
         offsets[i] = trace->slices.offset[order[i]];
     decoding.order = order;
 
-    status = walk(trace, offsets, n, decode_record, &decoding, err);
+    status = walk(
+        trace, trace->provider.walk_raw != NULL ? trace->provider.walk_raw : trace->provider.walk,
+        offsets, n, decode_record, &decoding, err);
     if (status == MAREY_NOMEM)
         status = marey__fail_nomem(err);
     if (status == MAREY_OK)
@@ -241,7 +258,7 @@ enum marey_status marey_trace_walk_args(struct marey_trace *trace, const uint64_
                                         struct marey_error *err)
 {
     (void)pthread_mutex_lock(&trace->lock);
-    const enum marey_status status = walk(trace, offsets, n, fn, user, err);
+    const enum marey_status status = walk(trace, trace->provider.walk, offsets, n, fn, user, err);
     (void)pthread_mutex_unlock(&trace->lock);
     return status;
 }

@@ -24,13 +24,25 @@
 
 struct marey_builder;
 
+/* What is known of the args that a walk hands over. */
+struct marey_args_verdict {
+    uint64_t n_cut; /* how often a structure broke so far, and what stands before was handed over */
+    bool is_clean;  /* those at hand are JSON as they stand, without a key twice */
+};
+
+typedef enum marey_status (*marey_args_walk_fn)(void *ctx, const uint64_t *offsets, size_t n,
+                                                marey_args_fn fn, void *user,
+                                                struct marey_error *err);
+
 /* Where args come from after the load. `walk` calls fn for each offset, ascending, and
- * may be called from one thread at a time. */
+ * may be called from one thread at a time. Args are objects whose structure is JSON; of those
+ * that broke, what stands before the fault (base/json_sound.c). */
 struct marey_args_provider {
     void *ctx;
-    enum marey_status (*walk)(void *ctx, const uint64_t *offsets, size_t n, marey_args_fn fn,
-                              void *user, struct marey_error *err);
+    marey_args_walk_fn walk;
     void (*release)(void *ctx);
+    marey_args_walk_fn walk_raw;              /* for who finds the fault himself; NULL: as walk */
+    const struct marey_args_verdict *verdict; /* NULL: nobody looks */
 };
 
 struct marey_track_key {
@@ -163,5 +175,8 @@ MAREY_MUST_CHECK enum marey_status marey__builder_finish(struct marey_builder *b
 
 /* The allocator that a trace was made with; what is derived from the trace uses it too. */
 const struct marey_alloc *marey__trace_alloc(const struct marey_trace *trace);
+
+/* What is known of the args that are walked over. */
+const struct marey_args_verdict *marey__trace_args_verdict(const struct marey_trace *trace);
 
 #endif

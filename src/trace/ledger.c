@@ -161,8 +161,8 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .map = MAREY_LEDGER_FINDING,
             .reason = "bad_args",
             .meaning = "records whose args are no JSON",
-            .effect = "the record is used; shapes, stacks and bytes that its args give may be "
-                      "unknown",
+            .effect = "the record is used, and of its args what stands before the fault; ids, "
+                      "shapes, stacks and bytes behind it are unknown",
             .remedy = "look at what the program writes there: other programs may refuse the file",
             .best_grade = 'B',
         },

@@ -96,6 +96,13 @@ struct marey_str marey_trace_string(const struct marey_trace *trace, uint32_t st
     return (struct marey_str){NULL, 0};
 }
 
+const struct marey_args_verdict *marey__trace_args_verdict(const struct marey_trace *trace)
+{
+    static const struct marey_args_verdict unknown = {0};
+
+    return trace->provider.verdict != NULL ? trace->provider.verdict : &unknown;
+}
+
 const struct marey_alloc *marey__trace_alloc(const struct marey_trace *trace)
 {
     return &trace->alloc;

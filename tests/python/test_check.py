@@ -130,3 +130,43 @@ def test_damaged_args_are_read_as_the_ledger_says(text: bytes, value: Any) -> No
 def test_only_known_checks_are_taken() -> None:
     with pytest.raises(ValueError, match="no check 'some'"):
         marey.load(b"[]", check="some")  # type: ignore[arg-type]
+
+
+FAULTS = ["NaN", '"correlation": 5 "x": 1', '"x": [1 2]', '"x": {"a" 1}', '"x" 1', '"x":', "1: 2", '"x":: 1', ","]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("category", ["cuda_runtime", "cpu_op"])
+def test_what_stands_before_a_fault_counts(fault: str, category: str) -> None:
+    """Whoever reads args: the load, columns, a look at one event."""
+    args = '{"External id": 7, "correlation": 3, %s, "External id": 8, "correlation": 4}' % fault
+    record = '{"ph":"X","cat":"%s","name":"a","pid":1,"tid":1,"ts":1,"dur":5,"args":%s}' % (category, args)
+    trace = marey.load(f'{{"traceEvents":[{record}]}}'.encode(), check="all")
+    event = trace.events()[0]
+    assert trace.ledger["findings"]["bad_args"] == 1
+    assert event.args["External id"] == 7
+    assert event.args["correlation"] == (5 if fault.startswith('"corr') else 3)
+    if category == "cuda_runtime":
+        assert event.correlation == event.args["correlation"]
+
+
+@pytest.mark.parametrize("args", ["[5]", "5", '"x"', "true", "NaN"])
+def test_args_that_are_no_object_are_told(args: str) -> None:
+    record = '{"ph":"%s","cat":"kernel","name":"a","pid":1,"tid":1,"ts":1,"dur":5,"args":%s}'
+    records = ",".join(record % (phase, args) for phase in "XM")
+    trace = marey.load(f'{{"traceEvents":[{records}]}}'.encode())
+    assert trace.ledger["findings"]["bad_args"] == 2
+    assert [event.args for event in trace.events()] == [{}]
+
+
+@pytest.mark.parametrize("other", ['"\\u0061bc"', '"\\u0061\\u0062\\u0063"'])
+def test_ids_are_what_their_text_spells(other: str) -> None:
+    record = '{"ph":"X","cat":"%s","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%d,"dur":5,"args":{"correlation": %s}}'
+    records = [record % ("cuda_runtime", 1, '"abc"'), record % ("kernel", 10, other),
+               record % ("cuda_runtime", 20, "5"), record % ("kernel", 30, '"\\u0035"')]  # fmt: skip
+    trace = marey.load(f'{{"traceEvents":[{",".join(records)}]}}'.encode())
+    assert trace.ledger["findings"] == {}
+    by_start = sorted(trace.events(), key=lambda event: event.start_ns)
+    ids = [event.correlation for event in by_start]
+    assert ids[0] == ids[1] != 5
+    assert ids[2:] == [5, 5]

@@ -99,7 +99,7 @@ def test_what_was_left_out_and_repaired_is_told(command: Path, tmp_path: Path) -
     broken, fixed = tmp_path / "broken.json", tmp_path / "fixed.json"
     broken.write_text(
         '{"k": 1, "k": {"a": NaN}, "traceEvents": [{},'
-        '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2,"args":{"x":[NaN,],"x":01}}'
+        '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2,"args":{"x":[NaN],"x":01,"y":[2,],"z":3}}'
         '{"ph":"X","name":"b\\x","pid":1,"tid":1,"ts":1,"dur":-2},'
         '{"ph":"X","name":"c","pid":1,"tid":1,"ts":"1","dur":2}',
         encoding="utf-8")  # fmt: skip

@@ -191,7 +191,8 @@ enum marey_status make_trace_finish(struct make_trace *make, struct marey_trace 
 {
     struct marey_args_provider provider = {0};
     if (make->provider != NULL)
-        provider = (struct marey_args_provider){make->provider, walk, release};
+        provider =
+            (struct marey_args_provider){.ctx = make->provider, .walk = walk, .release = release};
     const enum marey_status status = marey__builder_finish(make->builder, provider, trace, err);
     marey__builder_free(make->builder);
     make->builder = NULL;

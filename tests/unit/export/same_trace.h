@@ -339,8 +339,8 @@ static bool same_content(struct pair *pair)
            same_quarantined(pair) && same_args(pair);
 }
 
-static bool same_trace(struct marey_trace *a, struct marey_trace *b, bool with_ledger,
-                       struct difference *difference)
+static inline bool same_trace(struct marey_trace *a, struct marey_trace *b, bool with_ledger,
+                              struct difference *difference)
 {
     struct pair pair = {a, b, difference};
     return same_content(&pair) && (!with_ledger || same_ledger(&pair));

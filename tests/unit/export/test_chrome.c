@@ -554,7 +554,8 @@ static struct marey_text repair_bytes(const char *json)
 static void mended_texts_stay_where_they_are(void **state)
 {
     (void)state;
-    struct marey_text text = repair_bytes(RECORD("{\"x\":[1,,2]}") RECORD("{\"y\":[NaN,}"));
+    struct marey_text text =
+        repair_bytes(RECORD("{\"w\":NaN,\"x\":[1,,2]}") RECORD("{\"y\":[NaN,}"));
     EXPECT_HOLDS(text.ptr, "],\n  \"mareyMended\": {\"scalars\": 1, \"texts\": 2}\n}\n");
     struct marey_text again = rewrite(text.ptr);
     EXPECT_STR(again.ptr, text.ptr);

@@ -162,6 +162,32 @@ static void damage(struct padded *text, uint64_t *seed)
     }
 }
 
+/* Whether the check, which has just been made, came upon a fault that it could not pass. */
+static bool is_stopped(void)
+{
+    return (checker->found & (uint32_t)MAREY_DAMAGE_SYNTAX) != 0 && checker->depth > 0;
+}
+
+/* The part of an object that is taken for sound is whole where the check passes all of it, and what
+ * it is once it is closed. */
+static void expect_sound_as_checked(struct marey_str json)
+{
+    static struct padded part;
+    bool is_whole = false;
+    const bool is_clean = (checker->found & (uint32_t)MAREY_DAMAGE_SYNTAX) == 0;
+    const bool was_stopped = is_stopped();
+    const struct marey_str members = marey__json_sound_members(json, MAREY_JSON_DEPTH, &is_whole);
+    EXPECT_FALSE(is_whole && was_stopped);
+    EXPECT_FALSE(!is_whole && is_clean);
+    set_text(&part, members.ptr, members.len);
+    add(&part, "}");
+    (void)check(&part);
+    EXPECT_FALSE(is_stopped());
+    const struct marey_str closed = {part.bytes + PAD, part.len};
+    EXPECT_U64(marey__json_sound_members(closed, MAREY_JSON_DEPTH, &is_whole).len, members.len);
+    EXPECT_TRUE(is_whole);
+}
+
 /* What the strict reader does not look at is left out. */
 static bool agrees_with_the_strict_reader(const struct padded *text)
 {
@@ -173,7 +199,32 @@ static bool agrees_with_the_strict_reader(const struct padded *text)
     if (passes != is_sound)
         fprintf(stderr, "'%.*s'\n", (int)json.len, json.ptr);
     EXPECT_TRUE(passes == is_sound);
+    expect_sound_as_checked(json);
     return is_sound;
+}
+
+/* The record is a container too: in its args one fewer may lie in each other. */
+static void check_caps_the_depth_of_args(void **state)
+{
+    (void)state;
+    static struct padded text;
+    const size_t prefix = strlen("{\"args\":");
+    for (size_t depth = MAREY_ARGS_DEPTH; depth <= MAREY_ARGS_DEPTH + 1; depth++) {
+        bool is_whole = false;
+        set_text(&text, "", 0);
+        const bool fits = depth == MAREY_ARGS_DEPTH;
+        add(&text, "{\"args\":{\"a\":");
+        for (size_t i = 1; i < depth; i++)
+            add(&text, "[");
+        for (size_t i = 1; i < depth; i++)
+            add(&text, "]");
+        add(&text, "}}");
+        EXPECT_U64(check(&text), fits ? 0 : MAREY_DAMAGE_SYNTAX);
+        const struct marey_str args = {text.bytes + PAD + prefix, text.len - prefix - 1};
+        EXPECT_U64(marey__json_sound_members(args, MAREY_ARGS_DEPTH, &is_whole).len,
+                   fits ? args.len - 1 : 1);
+        EXPECT_TRUE(is_whole == fits);
+    }
 }
 
 static void check_agrees_with_the_strict_reader(void **state)
@@ -285,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(check_tells_what_is_wrong),
+        cmocka_unit_test(check_caps_the_depth_of_args),
         cmocka_unit_test(check_agrees_with_the_strict_reader),
         cmocka_unit_test(check_of_known_records_agrees_with_the_strict_reader),
         cmocka_unit_test(known_records_hold_no_key_twice),
