@@ -70,8 +70,8 @@ static enum cli_exit write_to_file(struct marey_trace *trace, const char *path,
 /* Whether a row is about what OUT does not show as IN did, or about what was lost before. */
 static bool is_told(const struct marey_ledger_row *row)
 {
-    static const char *const others[] = {"lost", "lost_before", "not_collected", "other_phase",
-                                         "unmatched_end"};
+    static const char *const others[] = {"lost",        "lost_before",   "not_collected",
+                                         "other_phase", "unmatched_end", "end_args"};
 
     if (row->map == MAREY_LEDGER_QUARANTINED || marey_chrome_mends(row))
         return true;

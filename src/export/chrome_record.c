@@ -10,6 +10,8 @@
  */
 #include "export/chrome.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "base/order.h"
 #include "export/chrome_digits.h"
@@ -254,11 +256,37 @@ static bool never_ends(const struct marey_chrome *chrome, uint32_t slice_idx)
     return (chrome->slices.flags[slice_idx] & MAREY_SLICE_OPEN) != 0;
 }
 
+/* On a device an end is placed by its own args, as a begin is: {NULL, 0} for a thread. */
+static struct marey_str place_of(const struct marey_chrome *chrome, uint32_t track_idx, char *text,
+                                 size_t room)
+{
+    const struct marey_track *track = &chrome->tracks[track_idx];
+    const struct {
+        const char *key;
+        int64_t value;
+    } members[] = {
+        {"device", track->device}, {"context", track->context}, {"stream", track->stream}};
+    size_t len = 0;
+
+    if (track->kind == MAREY_TRACK_THREAD || chrome->omit_args)
+        return nothing;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (members[i].value != MAREY_UNKNOWN)
+            len += (size_t)snprintf(text + len, room - len, "%s\"%s\": %lld", len > 0 ? ", " : "{",
+                                    members[i].key, (long long)members[i].value);
+    if (len == 0)
+        return nothing;
+    text[len++] = '}';
+    return (struct marey_str){text, len};
+}
+
 static void add_end(struct marey_chrome *chrome, uint32_t slice_idx, uint32_t track)
 {
     const struct common common = {MAREY_CHROME_END, chrome->slices.cat_id[slice_idx],
                                   chrome->slices.name_id[slice_idx], track};
-    add_point(chrome, &common, end_of(chrome, slice_idx), nothing, nothing);
+    char place[128];
+    add_point(chrome, &common, end_of(chrome, slice_idx), nothing,
+              place_of(chrome, track, place, sizeof place));
 }
 
 /* Ends what is on the track's stack and over by `ts_ns`; with `all`, whatever has an end. */

@@ -351,8 +351,30 @@ static void add_begin(struct marey_kineto *kineto, struct incoming *in)
     marey__builder_begin_slice(kineto->builder, &slice);
 }
 
+/* Whether args have a member beside those that place a record. */
+static bool says_more(const struct marey_value *args)
+{
+    static const char *const places[] = {"device", "inDevice", "context", "inContext", "stream"};
+    struct marey_json json = marey__json(args->text);
+    struct marey_str key;
+
+    if (args->type != MAREY_VALUE_OBJECT || !marey__json_enter(&json, '{'))
+        return false;
+    while (marey__json_key(&json, &key)) {
+        size_t i = 0;
+        while (i < sizeof places / sizeof places[0] && !marey__json_spells(key, places[i]))
+            i++;
+        if (i == sizeof places / sizeof places[0])
+            return true;
+        (void)marey__json_sound_raw(&json);
+    }
+    return false;
+}
+
 static void add_end(struct marey_kineto *kineto, struct incoming *in)
 {
+    if (says_more(&in->fields->value[MAREY_FIELD_ARGS]))
+        note(kineto, in, MAREY_REASON_END_ARGS);
     note_missing(kineto, in, false);
     marey__builder_end_slice(kineto->builder, in->to->track_idx, in->ts_ns, in->to->name_id,
                              in->fields->offset);

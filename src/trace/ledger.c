@@ -505,6 +505,14 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "records of phases that enter no table",
             .effect = "they are counted",
         },
+    [MAREY_REASON_END_ARGS] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "end_args",
+            .meaning = "ends whose args say more than where they belong",
+            .effect = "a slice has the args of its begin; those of its end are in no number, nor "
+                      "written again",
+        },
 };
 
 void marey__account_note(struct marey_account *account, enum marey_reason reason, uint64_t offset)

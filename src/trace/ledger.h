@@ -74,6 +74,7 @@ enum marey_reason {
     MAREY_REASON_NOT_RECORDED,  /* counted by gap */
     MAREY_REASON_MENDED_BEFORE, /* written.h */
     MAREY_REASON_OTHER_PHASE,   /* a known phase that the model does not hold */
+    MAREY_REASON_END_ARGS,      /* what an E says beside its place; the model holds args of B */
     MAREY_N_REASONS
 };
 

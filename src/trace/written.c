@@ -15,7 +15,8 @@
 bool marey__written_is_left_out(enum marey_reason reason)
 {
     return marey__reason_map(reason) == MAREY_LEDGER_QUARANTINED ||
-           reason == MAREY_REASON_UNMATCHED_END || reason == MAREY_REASON_OTHER_PHASE;
+           reason == MAREY_REASON_UNMATCHED_END || reason == MAREY_REASON_OTHER_PHASE ||
+           reason == MAREY_REASON_END_ARGS;
 }
 
 /* What another version counts, or a sum of ours that should not be there, is told as a whole. */

@@ -118,6 +118,10 @@ static void names_are_escaped(void **state)
     marey_text_release(&text);
 }
 
+#define DEVICE(phase, ts, args)                                                                    \
+    "{\"ph\":\"" phase "\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":1,\"tid\":1,\"ts\":" ts       \
+    ",\"args\":{" args "}}"
+
 /* Pairs are found again by a stack in file order, whatever lies between them. */
 static void begins_and_ends_pair_again(void **state)
 {
@@ -146,6 +150,14 @@ static void begins_and_ends_pair_again(void **state)
         "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":10},"
         "{\"ph\":\"B\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":5},"
         "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":12}]",
+        /* on streams that only args tell apart, and not from pid and tid */
+        "[" DEVICE("B", "0", "\"device\": 2, \"context\": 1, \"stream\": 7") "," DEVICE(
+            "B", "1",
+            "\"device\": 2, \"stream\": 8") "," DEVICE("E", "5",
+                                                       "\"stream\": 7, \"context\": 1, \"device\": "
+                                                       "2") "," DEVICE("E", "9",
+                                                                       "\"device\": 2, \"stream\": "
+                                                                       "8") "]",
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         struct difference difference = {0};

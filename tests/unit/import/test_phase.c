@@ -93,6 +93,32 @@ static void flows_without_an_id_are_counted(void **state)
     }
 }
 
+static void args_of_ends_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args;
+        unsigned n;
+    } cases[] = {
+        {"{}", 0},
+        {"null", 0},
+        {"{\"device\":0,\"context\":1,\"str\\u0065am\":7}", 0},
+        {"{\"result\":5}", 1},
+        {"{\"device\":0,\"result\":5}", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "[{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1},"
+                       "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":2,\"args\":%s}]",
+                       cases[i].args);
+        struct marey_trace *trace = read_text(text);
+        EXPECT_U64(marey_trace_slices(trace).n, 1);
+        EXPECT_U64(count_of(trace, "end_args"), cases[i].n);
+        marey_trace_free(trace);
+    }
+}
+
 static void asynchronous_spans_pair_by_id(void **state)
 {
     (void)state;
@@ -281,6 +307,7 @@ int main(void)
         cmocka_unit_test(instants_and_counters_are_points),
         cmocka_unit_test(flows_keep_ids_of_any_form),
         cmocka_unit_test(flows_without_an_id_are_counted),
+        cmocka_unit_test(args_of_ends_are_counted),
         cmocka_unit_test(asynchronous_spans_pair_by_id),
         cmocka_unit_test(metadata_records_are_kept_as_text),
         cmocka_unit_test(phases_that_are_not_held_are_counted),
