@@ -13,6 +13,7 @@ struct info_settings {
     int format; /* enum info_format */
     const char *output;
     bool overwrite;
+    bool verbose;
     struct input_reading reading;
 };
 
@@ -35,7 +36,7 @@ static enum cli_exit run_info(const void *settings, size_t n_operands, char **op
     if (asked->format == INFO_JSON)
         info_as_json(&info, &text);
     else
-        info_as_text(&info, &text);
+        info_as_text(&info, asked->verbose, &text);
     result = output_text(asked->output, asked->overwrite, &text);
 
 done:
@@ -64,6 +65,10 @@ static const struct option info_options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct info_settings, overwrite),
      .help = "overwrite FILE if it exists"},
+    {.name = "verbose",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct info_settings, verbose),
+     .help = "of several files all of each, also where it is as of the first"},
     INPUT_OPTION_THREADS(offsetof(struct info_settings, reading.n_threads)),
     {0},
 };

@@ -83,7 +83,8 @@ void info_release(struct info *info);
 /* The value of a head or tail member of one source, {NULL, 0} if it has none. */
 struct marey_str info_meta(const struct info *info, uint32_t source_idx, const char *key);
 
-void info_as_text(const struct info *info, struct text *text);
+/* Unless verbose a file that is as the first but for its rank, records and steps has one line. */
+void info_as_text(const struct info *info, bool verbose, struct text *text);
 void info_as_json(const struct info *info, struct text *text);
 
 /* The i-th version that a head may tell: its name, and its text added to `version`, nothing if the

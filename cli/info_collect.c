@@ -19,12 +19,20 @@ static size_t meta_place(const struct info *info, uint32_t source_idx, const cha
     const size_t key_len = strlen(key);
     size_t n = 0;
     const struct marey_meta *metas = marey_trace_metas(info->trace, &n);
+    size_t low = 0;
+    size_t high = n;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct marey_str name = marey_trace_string(info->trace, metas[i].key_id);
-        if (metas[i].source_idx == source_idx && name.len == key_len &&
-            memcmp(name.ptr, key, key_len) == 0)
-            return i;
+    while (low < high) { /* those of a source stand together, the sources in their order */
+        const size_t middle = low + (high - low) / 2;
+        if (metas[middle].source_idx < source_idx)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < n && metas[low].source_idx == source_idx; low++) {
+        const struct marey_str name = marey_trace_string(info->trace, metas[low].key_id);
+        if (name.len == key_len && memcmp(name.ptr, key, key_len) == 0)
+            return low;
     }
     return SIZE_MAX;
 }
@@ -170,56 +178,68 @@ static bool count_slices_of(struct info *info, const struct marey_track *track)
     return has_slices;
 }
 
-static uint32_t process_of(const struct info *info, const struct marey_track *track)
+/* A track with slices, and the first source of its process: cycles of one have the same threads,
+ * streams and devices. */
+struct counted {
+    uint32_t process;
+    const struct marey_track *track;
+};
+
+static int compare_i64(int64_t a, int64_t b)
 {
+    return a < b ? -1 : a > b;
+}
+
+static int compare_devices(const struct counted *a, const struct counted *b)
+{
+    int order = compare_i64(a->process, b->process);
+
+    if (order == 0)
+        order = compare_i64(a->track->kind, b->track->kind);
+    return order != 0 ? order : compare_i64(a->track->device, b->track->device);
+}
+
+static int compare_counted(const void *left, const void *right)
+{
+    const struct counted *a = left;
+    const struct counted *b = right;
+    int order = compare_devices(a, b);
+
+    if (order == 0)
+        order = compare_i64(a->track->context, b->track->context);
+    if (order == 0)
+        order = compare_i64(a->track->stream, b->track->stream);
+    if (order == 0)
+        order = compare_i64(a->track->process_id, b->track->process_id);
+    return order != 0 ? order : compare_i64(a->track->thread_id, b->track->thread_id);
+}
+
+/* False without memory. */
+static bool count_tracks(struct info *info)
+{
+    struct counted *counted = calloc(info->n_tracks + 1, sizeof *counted);
     size_t n = 0;
 
-    return marey_trace_sources(info->trace, &n)[track->source_idx].cycle_of;
-}
-
-/* Whether two tracks are of the same device, or the same thread or stream, in two cycles of a
- * process. */
-static bool is_same(const struct info *info, const struct marey_track *a,
-                    const struct marey_track *b, bool any_of_device)
-{
-    if (a->kind != b->kind || process_of(info, a) != process_of(info, b) || a->device != b->device)
+    if (!counted)
         return false;
-    return any_of_device || (a->process_id == b->process_id && a->thread_id == b->thread_id &&
-                             a->context == b->context && a->stream == b->stream);
-}
-
-/* Whether an earlier cycle of its process has the track, or the device, as well. */
-static bool is_again(const struct info *info, size_t track_idx, bool any_of_device)
-{
-    const struct marey_track *track = &info->tracks[track_idx];
-
-    if (process_of(info, track) == track->source_idx)
-        return false;
-    for (size_t i = 0; i < track_idx; i++)
-        if (info->tracks[i].source_idx != track->source_idx &&
-            is_same(info, &info->tracks[i], track, any_of_device))
-            return true;
-    return false;
-}
-
-static void count_tracks(struct info *info)
-{
-    const struct marey_track *before = NULL;
-
     for (size_t i = 0; i < info->n_tracks; i++) {
+        size_t n_sources = 0;
+        const struct marey_source *source = marey_trace_sources(info->trace, &n_sources);
         const struct marey_track *track = &info->tracks[i];
-
-        const bool has_slices = count_slices_of(info, track);
-        if (track->kind == MAREY_TRACK_THREAD)
-            info->n_threads += has_slices && !is_again(info, i, false);
-        if (track->kind != MAREY_TRACK_STREAM || !has_slices)
-            continue;
-        info->n_streams += !is_again(info, i, false);
-        /* Tracks are ordered by source, process and device. */
-        if (!before || before->source_idx != track->source_idx || before->device != track->device)
-            info->n_devices += !is_again(info, i, true);
-        before = track;
+        if (count_slices_of(info, track))
+            counted[n++] = (struct counted){source[track->source_idx].cycle_of, track};
     }
+    qsort(counted, n, sizeof *counted, compare_counted);
+    for (size_t i = 0; i < n; i++) {
+        const enum marey_track_kind kind = counted[i].track->kind;
+        const bool is_new = i == 0 || compare_counted(&counted[i - 1], &counted[i]) != 0;
+        info->n_threads += is_new && kind == MAREY_TRACK_THREAD;
+        info->n_streams += is_new && kind == MAREY_TRACK_STREAM;
+        info->n_devices += kind == MAREY_TRACK_STREAM &&
+                           (i == 0 || compare_devices(&counted[i - 1], &counted[i]) != 0);
+    }
+    free(counted);
+    return true;
 }
 
 static void count_points(struct info *info)
@@ -322,7 +342,8 @@ enum marey_status info_collect(struct marey_trace *trace, struct info *info,
         info->sources[i].producer = guess_producer(info, (uint32_t)i);
     }
     name_lists(info, categories, labels);
-    count_tracks(info);
+    if (!count_tracks(info))
+        return MAREY_NOMEM;
     count_points(info);
     count_gaps(info);
 

@@ -120,26 +120,54 @@ static void add_versions(struct text *text, const struct info *info, uint32_t so
     text_release(&words);
 }
 
+static void add_device(struct text *text, const struct info_device *device)
+{
+    struct text name = {0};
+
+    json_add_string(&name, device->name);
+    text_add_name(text, (struct marey_str){name.ptr, name.len});
+    text_release(&name);
+    if (device->n_multiprocessors != MAREY_UNKNOWN)
+        text_add(text, ", %" PRId64 " multiprocessors", device->n_multiprocessors);
+    if (device->memory_bytes != MAREY_UNKNOWN) {
+        text_add(text, ", ");
+        text_add_bytes_size(text, (uint64_t)device->memory_bytes);
+    }
+}
+
+static bool is_same_kind(const struct info_device *a, const struct info_device *b)
+{
+    return a->n_multiprocessors == b->n_multiprocessors && a->memory_bytes == b->memory_bytes &&
+           a->name.len == b->name.len &&
+           (a->name.len == 0 || memcmp(a->name.ptr, b->name.ptr, a->name.len) == 0);
+}
+
+static int64_t id_of(const struct info_device *device)
+{
+    return device->id == MAREY_UNKNOWN ? 0 : device->id;
+}
+
+/* One line for devices of a kind whose numbers follow one another. */
 static void add_devices(struct text *text, const struct info *info, uint32_t source_idx)
 {
     struct marey_str rest = info_devices(info, source_idx);
     struct info_device device;
-    size_t n = 0;
+    const char *label = "  devices";
+    bool has_more = info_next_device(&rest, &device);
 
-    while (info_next_device(&rest, &device)) {
-        struct text name = {0};
-
-        add_label(text, n++ == 0 ? "  devices" : "");
-        json_add_string(&name, device.name);
-        text_add(text, "%" PRId64 ": ", device.id == MAREY_UNKNOWN ? 0 : device.id);
-        text_add_name(text, (struct marey_str){name.ptr, name.len});
-        text_release(&name);
-        if (device.n_multiprocessors != MAREY_UNKNOWN)
-            text_add(text, ", %" PRId64 " multiprocessors", device.n_multiprocessors);
-        if (device.memory_bytes != MAREY_UNKNOWN) {
-            text_add(text, ", ");
-            text_add_bytes_size(text, (uint64_t)device.memory_bytes);
-        }
+    while (has_more) {
+        const struct info_device first = device;
+        int64_t last = id_of(&first);
+        while ((has_more = info_next_device(&rest, &device)) && is_same_kind(&first, &device) &&
+               id_of(&device) == last + 1)
+            last++;
+        add_label(text, label);
+        label = "";
+        text_add(text, "%" PRId64, id_of(&first));
+        if (last != id_of(&first))
+            text_add(text, " to %" PRId64 ", each", last);
+        text_add(text, ": ");
+        add_device(text, &first);
         end_line(text);
     }
 }
@@ -159,7 +187,26 @@ static void add_steps(struct text *text, const struct info_steps *steps)
     }
 }
 
-static void add_file(struct text *text, const struct info *info, uint32_t source_idx)
+/* What is alike in the files of a job as a rule. */
+static void add_common(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    const int64_t cost_ns = info_range_cost_ns(info, source_idx);
+
+    add_label(text, "  written by");
+    add_producer(text, &info->sources[source_idx].producer);
+    end_line(text);
+    add_versions(text, info, source_idx);
+    add_label(text, "  recorded");
+    add_recorded(text, info, source_idx);
+    end_line(text);
+    if (cost_ns != MAREY_UNKNOWN) {
+        add_label(text, "  own cost");
+        text_add(text, "%" PRId64 " ns a range at the least, for its begin and its end\n", cost_ns);
+    }
+    add_devices(text, info, source_idx);
+}
+
+static void add_head(struct text *text, const struct info *info, uint32_t source_idx)
 {
     const struct info_source *source = &info->sources[source_idx];
 
@@ -167,29 +214,66 @@ static void add_file(struct text *text, const struct info *info, uint32_t source
     add_string(text, info, source->source->path_id);
     text_add(text, ", ");
     add_sizes(text, source);
+}
+
+static void add_file(struct text *text, const struct info *info, uint32_t source_idx,
+                     const struct text *common)
+{
+    const struct info_source *source = &info->sources[source_idx];
+
+    add_head(text, info, source_idx);
     end_line(text);
-    add_label(text, "  written by");
-    add_producer(text, &source->producer);
-    end_line(text);
-    add_versions(text, info, source_idx);
-    add_label(text, "  recorded");
-    add_recorded(text, info, source_idx);
-    end_line(text);
-    const int64_t cost_ns = info_range_cost_ns(info, source_idx);
-    if (cost_ns != MAREY_UNKNOWN) {
-        add_label(text, "  own cost");
-        text_add(text, "%" PRId64 " ns a range at the least, for its begin and its end\n", cost_ns);
-    }
+    text_add_bytes(text, common->ptr, common->len);
     add_label(text, "  rank");
     add_rank(text, info, source_idx);
     end_line(text);
-    add_devices(text, info, source_idx);
     add_label(text, "  records");
     text_add(text, "%" PRIu64 ", %" PRIu64 " of them metadata\n", source->source->n_records,
              source->source->n_metadata);
     add_label(text, "  steps");
     add_steps(text, &source->steps);
     end_line(text);
+}
+
+/* A file that is in all else as the first. */
+static void add_further(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    const struct info_source *source = &info->sources[source_idx];
+
+    add_head(text, info, source_idx);
+    text_add(text, ": ");
+    add_rank(text, info, source_idx);
+    text_add(text, "; ");
+    add_number(text, source->source->n_records, "record");
+    if (source->steps.n > 0) {
+        text_add(text, "; steps ");
+        add_steps(text, &source->steps);
+    }
+    text_add(text, "; else as the first");
+    end_line(text);
+}
+
+static void add_files(struct text *text, const struct info *info, bool verbose)
+{
+    struct text first = {0};
+
+    for (size_t i = 0; i < info->n_sources; i++) {
+        struct text common = {0};
+        add_common(&common, info, (uint32_t)i);
+        const bool is_alike = i > 0 && !verbose && common.len == first.len &&
+                              (common.len == 0 || memcmp(common.ptr, first.ptr, common.len) == 0);
+        if (is_alike)
+            add_further(text, info, (uint32_t)i);
+        else
+            add_file(text, info, (uint32_t)i, &common);
+        text->is_broken = text->is_broken || common.is_broken;
+        if (i > 0) {
+            text_release(&common);
+            continue;
+        }
+        first = common;
+    }
+    text_release(&first);
 }
 
 /* ---- the window --------------------------------------------------------------------- */
@@ -410,10 +494,9 @@ static void add_footprint(struct text *text, const struct info *info)
     end_line(text);
 }
 
-void info_as_text(const struct info *info, struct text *text)
+void info_as_text(const struct info *info, bool verbose, struct text *text)
 {
-    for (size_t i = 0; i < info->n_sources; i++)
-        add_file(text, info, (uint32_t)i);
+    add_files(text, info, verbose);
     add_window(text, info);
     add_tracks(text, info);
     add_categories(text, info);
