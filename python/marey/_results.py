@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from marey._averages import Averages, Grouping, Row, Width, depth_of, told
 from marey._columns import all_but
 from marey._events import Events
-from marey._torch import STACK_METRICS, TorchAverages
+from marey._torch import STACK_METRICS, FunctionEventAvg, TorchAverages
 from marey._torch_args import torch_version
 from marey._trace import Path, Trace
+from marey._warn import tell
 
 if TYPE_CHECKING:
     from marey._exports import Export
@@ -65,6 +66,12 @@ def _torchs_width(width: Width) -> int | None:
     return width if isinstance(width, int) else None
 
 
+def _write_stacks(trace: Trace, path: Path, metric: str) -> None:
+    trace.view(compat="torch").export_stacks(path, metric)
+    if os.path.isfile(path) and os.path.getsize(path) == 0:
+        tell(f"no stacks were recorded, so that {os.fspath(path)!r} is empty")
+
+
 class ProfileAverages(Averages):
     """Averages of a profile: tables are laid out as torch's, with the numbers of Marey."""
 
@@ -96,8 +103,7 @@ class ProfileAverages(Averages):
                 top_level_events_only=top_level_events_only,
                 time_unit=time_unit,
             )
-        return super().table(
-            sort_by,
+        rest: tuple[Any, ...] = (
             row_limit,
             max_src_column_width,
             max_name_column_width,
@@ -109,7 +115,24 @@ class ProfileAverages(Averages):
             columns,
             format,
         )
+        try:
+            return super().table(sort_by, *rest)
+        except ValueError:
+            if sort_by is None or not self._is_torchs_key(sort_by):
+                raise
+        text = super().table(None, *rest)
+        tell(
+            f"the table is not sorted by '{sort_by}', which is not recorded: it is sorted by the time"
+            " of devices, or of CPUs where there is none"
+        )
+        return text
 
+    def _is_torchs_key(self, sort_by: str) -> bool:
+        """A drop-in takes what a row of torch's has, also where there is no such column here."""
+        for device in ("cuda", "xpu", "privateuse1"):
+            sort_by = sort_by.replace(device, "device")
+        of_row = getattr(FunctionEventAvg, sort_by, None)
+        return self._grouping.join_steps and isinstance(of_row, property)
 
     def _torchs(self) -> TorchAverages:
         by = self._grouping
@@ -164,8 +187,9 @@ class ProfileEvents(Events):
         self._trace.export_chrome_trace(path, overwrite=True)
 
     def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
-        """Write one line a stack, as torch does: for flame graphs."""
-        self._trace.view(compat="torch").export_stacks(path, metric)
+        """Write one line a stack, as torch does: for flame graphs. Without stacks an empty file,
+        which is told."""
+        _write_stacks(self._trace, path, metric)
 
     def supported_export_stacks_metrics(self) -> list[str]:
         return list(STACK_METRICS)
@@ -250,5 +274,6 @@ class Results:
     def export_stacks(
         self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
     ) -> None:
-        """Write one line a stack, as torch does: for flame graphs."""
-        self._trace_now().view(compat="torch").export_stacks(path, metric)
+        """Write one line a stack, as torch does: for flame graphs. Without stacks an empty file,
+        which is told."""
+        _write_stacks(self._trace_now(), path, metric)

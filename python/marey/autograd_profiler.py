@@ -142,6 +142,7 @@ class profile(TorchProfiled):
         made._focus = prof._focus
         made.enabled = made.entered = True
         made.acc_events = prof.acc_events
+        made.with_stack = prof.with_stack
         made._compat = prof._compat
         return made
 
@@ -224,8 +225,6 @@ class profile(TorchProfiled):
     def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
         """Write one line a stack, as torch does: for flame graphs. Without stacks an error."""
         self._check_finished()
-        if not self.with_stack:
-            raise AssertionError("export_stacks() requires with_stack=True")
         super().export_stacks(path, metric)
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[Any]) -> None:

@@ -139,6 +139,7 @@ class TorchProfiled(Profiled):
     """What the drop-ins have in common."""
 
     acc_events: bool
+    with_stack: bool
     _compat: Compat
     _joins_steps = True
 
@@ -194,6 +195,16 @@ class TorchProfiled(Profiled):
         return self._view().key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
+
+    def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
+        """Write one line a stack, as torch does: for flame graphs.
+
+        AssertionError: it was not started, or not asked for stacks. ValueError: no such metric.
+        """
+        self._shown()
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        super().export_stacks(path, metric)
 
     def _stats(self) -> ProfilerStats | None:
         """None before there is anything."""

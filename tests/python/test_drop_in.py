@@ -267,11 +267,52 @@ def test_a_trace_may_be_written_many_times(tmp_path: Path) -> None:
         prof.profiler.export_chrome_trace(str(path))  # type: ignore[union-attr]
         prof.events().export_chrome_trace(path)
         assert marey.load(path).events()[-1].name is not None
-    prof.export_stacks(tmp_path / "stacks")
     assert prof.events().supported_export_stacks_metrics()[0] == "self_cpu_time_total"
-    prof.events().export_stacks(tmp_path / "stacks2")
+    with pytest.warns(UserWarning, match="^no stacks were recorded, so that .*stacks2' is empty"):
+        prof.events().export_stacks(tmp_path / "stacks2")
     with pytest.raises(marey.UnsupportedError, match="memory cannot be recorded yet"):
         prof.export_memory_timeline("no")
+
+
+def test_stacks_are_written_by_who_asked_for_them(tmp_path: Path) -> None:
+    path = tmp_path / "stacks"
+    with profiler.profile() as prof:
+        work()
+    for of_it in (prof, prof.profiler):
+        with pytest.raises(AssertionError, match="requires with_stack=True"):
+            of_it.export_stacks(path)  # type: ignore[union-attr]
+    assert not path.exists()
+    with pytest.warns(UserWarning, match="stack"), profiler.profile(with_stack=True) as prof:
+        work()
+    for of_it in (prof, prof.profiler, prof.events()):
+        with pytest.raises(ValueError, match="self_cpu_time_total"):
+            of_it.export_stacks(path, "self_cpu")  # type: ignore[union-attr]
+        with pytest.warns(UserWarning, match="^no stacks were recorded"):
+            of_it.export_stacks(path)  # type: ignore[union-attr]
+        assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "key", ["cpu_memory_usage", "self_cuda_memory_usage", "self_device_memory_usage",
+            "cuda_memory_usage", "flops", "is_async", "device_type"],
+)  # fmt: skip
+def test_torchs_keys_of_what_is_not_recorded_sort_by_time(key: str) -> None:
+    with profiler.profile() as prof:
+        work()
+        with marey.record_function("longer"):
+            for _ in range(100):
+                work()
+    averages = prof.key_averages()
+    with pytest.warns(UserWarning, match=f"^the table is not sorted by '{key}'") as said:
+        table = averages.table(sort_by=key)
+    assert said[0].filename == __file__
+    assert table == averages.table()
+    with pytest.raises(ValueError, match="cannot sort"):
+        averages.table(sort_by="no_such_key")
+    with marey.profile() as strict:
+        work()
+    with pytest.raises(ValueError, match="cannot sort"):
+        strict.key_averages().table(sort_by=key)
 
 
 # ---- events and rows ---------------------------------------------------------------------------------------
