@@ -154,6 +154,8 @@ class Profiled(Results):
 
     def _begin(self) -> None:
         self._machine.start()
+        if self._workers is not None:
+            self._workers.clear()
         self._has_begun = True
         _running.add(self)
 
@@ -180,14 +182,21 @@ class Profiled(Results):
 
     def _trace_now(self) -> Trace:
         trace = self._shown()._trace_now()
-        return trace if self._workers is None else self._workers.join(trace)
+        if self._workers is None:
+            return trace
+        self._workers.tell_missing()
+        return self._workers.join(trace)
 
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
         shown, cycles = self._shown(), self._machine.cycles
-        if self._workers is None or not self._workers.files():
+        if self._workers is None:
+            return shown._averages_now(grouping)
+        if not self._workers.files():
+            self._workers.tell_missing()
             return shown._averages_now(grouping)
         if shown is not cycles or cycles.are_whole:
             return ProfileAverages(self._trace_now(), grouping)
+        self._workers.tell_missing()
         own, workers = cycles.parts_now(), self._workers.trace()
 
         def parts(grouping: Grouping) -> list[ProfileAverages]:

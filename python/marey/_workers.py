@@ -8,10 +8,13 @@ loader's workers do when their epoch is over (without persistent_workers).
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import multiprocessing.util
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -24,15 +27,45 @@ from marey._warn import tell
 FIRST = 100
 """Before what a worker's own libraries do at its end."""
 
+SIGNED_IN = ".in"
+"""A worker signs in with an empty file, which it has locked as long as it lives, and renames it
+once it has handed over. So a worker that was killed is told from one that still runs, whatever
+its number is given to afterwards."""
+SIGNED_OUT = ".out"
 
-def _leave(folder: str, recording: Recording, label: str) -> None:
-    """At the end of the worker."""
+_joined: set[str] = set()
+"""Folders in which this process has signed in, each with its number."""
+
+
+class Place:
+    """What a worker has in the folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.path = os.path.join(folder, f"{os.getpid()}-{time.time_ns()}")
+        self._lock = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
+        with contextlib.suppress(OSError):  # no locks here: it counts as ended
+            fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        os.rename(self.path, self.path + SIGNED_IN)  # locked from when it is there
+
+    def leave(self) -> None:
+        os.rename(self.path + SIGNED_IN, self.path + SIGNED_OUT)
+
+
+def _leave(place: Place, recording: Recording, label: str) -> None:
+    """At the end of the worker. If the profile is gone, nobody is there to be told."""
     recording.stop()
     session = recording.session
-    session.add_meta("distributedInfo", recording.rank.json or '{"rank": 0}')
-    session.add_meta("worker", label)
-    path = os.path.join(folder, f"{os.getpid()}.json")
-    Trace(session.trace()).export_chrome_trace(path, overwrite=True)
+    try:
+        session.add_meta("distributedInfo", recording.rank.json or '{"rank": 0}')
+        session.add_meta("worker", label)
+        Trace(session.trace()).export_chrome_trace(place.path + ".json", overwrite=True)
+        place.leave()
+    except (OSError, _core.MareyError) as error:
+        if os.path.exists(place.path + SIGNED_IN):
+            tell(f"worker {label} hands nothing over: {error}")
+        else:  # what was written while the folder was removed
+            shutil.rmtree(place.folder, ignore_errors=True)
 
 
 class WorkerInit:
@@ -43,21 +76,48 @@ class WorkerInit:
         self.folder = folder
         self.asked = asked
         self.then = then
+        self._owner = os.getpid()
 
     def __call__(self, worker: int = 0) -> None:
-        if os.path.isdir(self.folder):  # the profile is still there
-            if self.asked.with_torch:
-                _live_torch.attach()
-            arguments = self.folder, Recording(self.asked), str(int(worker))
-            multiprocessing.util.Finalize(None, _leave, args=arguments, exitpriority=FIRST)
+        me = f"{os.getpid()} {self.folder}"
+        # The profile is still there, and it is not its own process, which it records anyway.
+        if os.getpid() != self._owner and me not in _joined and os.path.isdir(self.folder):
+            self._sign_in(str(int(worker)))
+            _joined.add(me)
         if self.then is not None:
             self.then(worker)
+
+    def _sign_in(self, label: str) -> None:
+        try:
+            place = Place(self.folder)
+        except FileNotFoundError:
+            return  # the folder has gone just now
+        if self.asked.with_torch:
+            _live_torch.attach()
+        arguments = place, Recording(self.asked), label
+        multiprocessing.util.Finalize(None, _leave, args=arguments, exitpriority=FIRST)
 
 
 def _remove(folder: str, pid: int) -> None:
     """Not at the end of a forked child."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _has_ended(path: str) -> bool:
+    """A worker by the file that it signed in with."""
+    try:
+        with open(path, "r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False  # it hands over just now
+    except OSError:
+        return False
+    return True
+
+
+def _workers_of(n: int, n_all: int) -> str:
+    return f"{n} of {n_all} workers" if n_all > 1 else "the worker"
 
 
 class Workers:
@@ -67,7 +127,31 @@ class Workers:
         self._asked = asked
         self._folder = tempfile.mkdtemp(prefix="marey-workers-")
         self._joined: tuple[Trace, tuple[str, ...], Trace] | None = None
+        self._n_told = 0
+        self._is_told_of_running = False
         weakref.finalize(self, _remove, self._folder, os.getpid())
+
+    def tell_missing(self) -> None:
+        """Who signed in and is not in the results: each that has ended, and once that some run."""
+        names = os.listdir(self._folder)
+        n_out = sum(name.endswith(SIGNED_OUT) for name in names)
+        within = [name for name in names if name.endswith(SIGNED_IN)]
+        ended = [name for name in within if _has_ended(os.path.join(self._folder, name))]
+        n_all = n_out + len(within)
+        if len(ended) > self._n_told:
+            self._n_told = len(ended)
+            tell(
+                f"{_workers_of(len(ended), n_all)} handed nothing over and is missing in the"
+                " results: killed, or ended without Python's end (a signal, os._exit)"
+            )
+        n_running = len(within) - len(ended)
+        if n_running > 0 and not self._is_told_of_running:
+            self._is_told_of_running = True
+            tell(
+                f"{_workers_of(n_running, n_all)} still {'run' if n_running > 1 else 'runs'}: what it"
+                " does is in the results once it has ended, when its loader is gone, or without"
+                " persistent_workers when its epoch is over"
+            )
 
     def init(self, then: Callable[[int], Any] | None) -> WorkerInit:
         return WorkerInit(self._folder, self._asked, then)
@@ -78,10 +162,16 @@ class Workers:
         return tuple(os.path.join(self._folder, name) for name in sorted(names))
 
     def clear(self) -> None:
-        """For a new start."""
+        """For a new start. Workers that run hand over to it."""
         self._joined = None
-        for file in self.files():
-            os.unlink(file)
+        self._n_told = 0
+        self._is_told_of_running = False
+        for name in os.listdir(self._folder):
+            path = os.path.join(self._folder, name)
+            if name.endswith((".json", SIGNED_OUT)) or (
+                name.endswith(SIGNED_IN) and _has_ended(path)
+            ):
+                os.unlink(path)
 
     def join(self, trace: Trace) -> Trace:
         """The trace with those of the workers: a file for each process, of one rank."""

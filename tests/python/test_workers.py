@@ -1,0 +1,159 @@
+"""Worker processes that sign in with a profile: joined, missed in words, or gone in silence."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import marey
+from marey import record_function
+
+WAIT_S = 120
+METHODS = ["fork", "spawn", "forkserver"]
+# Forks with a thread of the recorder running, which newer Pythons warn of.
+pytestmark = [pytest.mark.forks, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+
+def work(name: str) -> None:
+    with record_function(name):
+        pass
+
+
+def worker(init: Any, number: int, end: str, begun: Any, may_end: Any) -> None:
+    init(number)
+    work(f"in {number}")
+    begun.put(number)
+    assert may_end.wait(WAIT_S)
+    if end == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if end == "exits":
+        os._exit(0)
+
+
+class Crew:
+    """Processes that have all recorded when it is made, and end when they are told to."""
+
+    def __init__(self, method: str, prof: Any, ends: list[str]) -> None:
+        context: Any = multiprocessing.get_context(method)
+        begun = context.SimpleQueue()
+        self.may_end = context.Event()
+        self.processes = [
+            context.Process(target=worker, args=(prof.worker_init(), i, end, begun, self.may_end))
+            for i, end in enumerate(ends)
+        ]
+        for process in self.processes:
+            process.start()
+        assert sorted(begun.get() for _ in ends) == list(range(len(ends)))
+
+    def end(self) -> list[int]:
+        self.may_end.set()
+        for process in self.processes:
+            process.join(WAIT_S)
+        return [process.exitcode for process in self.processes]
+
+
+def names(prof: Any) -> set[str]:
+    return {event.name for event in prof.events()}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_worker_that_hands_nothing_over_is_missed(method: str) -> None:
+    with marey.profile() as prof:
+        crew = Crew(method, prof, ["well", "killed", "exits"])
+        assert crew.end() == [0, -signal.SIGKILL, 0]
+    with pytest.warns(UserWarning, match="^2 of 3 workers handed nothing over") as said:
+        counts = {row.key: row.count for row in prof.key_averages()}
+    assert [warning.filename for warning in said] == [__file__]
+    assert counts == {"in 0": 1}
+    with warnings.catch_warnings():  # once
+        warnings.simplefilter("error")
+        assert names(prof) == {"in 0"}
+
+
+def test_a_worker_that_still_runs_is_told_and_comes_in_later() -> None:
+    with marey.profile() as prof:
+        crew = Crew("fork", prof, ["well", "well"])
+        with pytest.warns(UserWarning, match="^2 of 2 workers still run:"):
+            assert names(prof) == set()
+    assert crew.end() == [0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert names(prof) == {"in 0", "in 1"}
+
+
+def test_workers_of_an_earlier_run_are_not_in_the_next() -> None:
+    prof = marey.profile()
+    for _ in range(2):
+        with prof:
+            assert Crew("fork", prof, ["well"]).end() == [0]
+        assert [event.name for event in prof.events()] == ["in 0"]
+
+
+def test_the_program_itself_is_no_worker() -> None:
+    called: list[int] = []
+    with marey.profile() as prof:
+        prof.worker_init(called.append)(3)
+        work("once")
+    assert called == [3]
+    assert [event.name for event in prof.events()] == ["once"]
+
+
+def test_who_signs_in_twice_is_recorded_once() -> None:
+    with marey.profile() as prof:
+        init = prof.worker_init()
+        context: Any = multiprocessing.get_context("fork")
+        process = context.Process(target=lambda: (init(0), init(0), work("here")))
+        process.start()
+        process.join(WAIT_S)
+        assert process.exitcode == 0
+    assert [event.name for event in prof.events()] == ["here"]
+    assert len({event.track.process for event in prof.events()}) == 1
+
+
+OUTLIVED = """
+import gc, multiprocessing, os, sys
+import marey
+
+def worker(init, begun, may_end):
+    init(0)
+    with marey.record_function("work"):
+        pass
+    begun.put(0)
+    may_end.get()
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    begun, may_end = context.SimpleQueue(), context.SimpleQueue()
+    prof = marey.profile()
+    with prof:
+        init = prof.worker_init()
+        process = context.Process(target=worker, args=(init, begun, may_end))
+        process.start()
+        begun.get()
+    del prof
+    gc.collect()
+    assert not os.path.exists(init.folder)
+    may_end.put(0)
+    process.join()
+    assert process.exitcode == 0
+    assert not os.path.exists(init.folder)
+"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_worker_that_outlives_the_profile_ends_in_silence(method: str, tmp_path: Path) -> None:
+    script = tmp_path / "outlived.py"
+    script.write_text(OUTLIVED)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", script, method],
+        capture_output=True, text=True, timeout=WAIT_S, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
