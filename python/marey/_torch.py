@@ -47,6 +47,16 @@ STACK_METRICS = (
 )
 
 
+OF_SLICE = frozenset({
+    "activity_type", "concrete_inputs", "device_resource_id", "event_metadata", "external_id",
+    "flow_id", "flow_start", "flow_type", "input_dtypes", "kwinputs", "linked_correlation_id",
+    "metadata_json", "python_module_id", "python_parent_id", "scope", "self_cpu_percent",
+    "self_cuda_memory_usage", "structured_input_shapes", "structured_input_strides",
+    "total_cpu_percent", "total_device_percent",
+})  # fmt: skip
+"""Attributes of torch's events that are not torch's own view of numbers."""
+
+
 # ---- events --------------------------------------------------------------------------------------
 
 
@@ -159,6 +169,13 @@ class FunctionEvent(Timed):
         """The slice of the trace that this is; None for what has none."""
         index = self._record.slice_idx
         return None if index is None else Event(self._view.trace, index)
+
+    def __getattr__(self, name: str) -> Any:
+        """What newer torches have beside, of the slice that this is."""
+        event = self.event if name in OF_SLICE else None
+        if event is None:
+            raise AttributeError(f"'FunctionEvent' has no attribute {name!r}")
+        return getattr(event, name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FunctionEvent):
@@ -358,6 +375,10 @@ class EventList(_TableList[FunctionEvent]):
 
     def supported_export_stacks_metrics(self) -> list[str]:
         return list(STACK_METRICS)
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace that they are of, as Chrome JSON."""
+        self._view.trace.export_chrome_trace(path, overwrite=True)
 
     def export_stacks(self, path: str | os.PathLike[str], metric: str) -> None:
         """Write one line a stack, as torch does: for flame graphs."""

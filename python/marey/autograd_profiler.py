@@ -37,6 +37,10 @@ from marey.profiler import (
     supported_activities,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from marey._exports import Export
+
 __all__ = [
     "DeviceType",
     "Interval",
@@ -52,8 +56,8 @@ if has_torch():
 
 TORCHS = frozenset({
     "EnforceUnique", "EventList", "FunctionEvent", "FunctionEventAvg", "KinetoStepTracker",
-    "MemRecordsAcc", "ProfilerState", "emit_itt", "emit_nvtx", "load_nvprof",
-    "parse_nvprof_trace",
+    "MemRecordsAcc", "ProfilerConfig", "ProfilerState", "emit_itt", "emit_nvtx",
+    "load_nvprof", "parse_nvprof_trace",
 })  # fmt: skip
 
 USE_DEVICES = {
@@ -221,6 +225,27 @@ class profile(TorchProfiled):
         self._check_finished()
         total: float = self.function_events.self_cpu_time_total
         return total
+
+    def export_chrome_trace(  # type: ignore[override]
+        self,
+        path: Path,
+        metadata: dict[str, str] | None = None,
+        use_python_export: bool = False,
+        **ours: Any,
+    ) -> Export | None:
+        """Write Chrome JSON. metadata: further members of the head, in JSON."""
+        for key, value in (metadata or {}).items():
+            self.add_metadata_json(key, value)
+        return super().export_chrome_trace(path, **ours)
+
+    def default_trace_id(self) -> str:
+        """An id of random digits."""
+        return new_trace_id()
+
+    def create_trace_id(self) -> str:
+        """The id that a trace which begins now would have."""
+        make = self._machine.new_trace_id
+        return new_trace_id() if make is None else make()
 
     def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
         """Write one line a stack, as torch does: for flame graphs. Without stacks an error."""

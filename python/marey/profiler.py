@@ -49,6 +49,7 @@ from marey._warn import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from marey._exports import Export
     from marey.autograd_profiler import profile as AutogradProfile
 
 __all__ = [
@@ -71,7 +72,7 @@ Compat = Literal["torch"] | None
 
 def __getattr__(name: str) -> Any:
     """What is torch's own."""
-    if name in ("ExecutionTraceObserver", "itt"):
+    if name in ("ExecutionTraceObserver", "KinetoStepTracker", "RecordScope", "itt"):
         return torch_member("torch.profiler", name)
     raise AttributeError(f"module 'marey.profiler' has no attribute {name!r}")
 
@@ -195,6 +196,12 @@ class TorchProfiled(Profiled):
         return self._view().key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
+
+    def export_chrome_trace(  # type: ignore[override]
+        self, path: Path, use_python_export: bool = False, **ours: Any
+    ) -> Export | None:
+        """Write Chrome JSON, as torch does; ours: the other arguments of marey.profile's."""
+        return super().export_chrome_trace(path, **ours)
 
     def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
         """Write one line a stack, as torch does: for flame graphs.

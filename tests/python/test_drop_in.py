@@ -3,6 +3,7 @@ they show. How they compare with torch itself is in tests/live."""
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 import types
@@ -272,6 +273,21 @@ def test_a_trace_may_be_written_many_times(tmp_path: Path) -> None:
         prof.events().export_stacks(tmp_path / "stacks2")
     with pytest.raises(marey.UnsupportedError, match="memory cannot be recorded yet"):
         prof.export_memory_timeline("no")
+
+
+def test_files_are_written_with_torchs_arguments_in_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with profiler.profile() as prof:
+        work()
+    for python_export in (False, True):
+        prof.export_chrome_trace(path, python_export)
+        prof.profiler.export_chrome_trace(path, {"run": "[7]"}, python_export)  # type: ignore[union-attr]
+        assert json.loads(path.read_text())["run"] == [7]
+    with pytest.raises(FileExistsError):
+        prof.export_chrome_trace(path, overwrite=False)
+    with autograd_profiler.profile(custom_trace_id_callback=lambda: "ID") as inner:
+        assert inner is not None and inner.create_trace_id() == "ID"
+        assert len(inner.default_trace_id()) == 32
 
 
 def test_stacks_are_written_by_who_asked_for_them(tmp_path: Path) -> None:
