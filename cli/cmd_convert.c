@@ -177,7 +177,11 @@ const struct command command_convert = {
         "where their text can be, and args keep what strict readers may refuse, such as a key "
         "twice; of args that are no JSON it has what stands before the first fault. 'marey doctor "
         "--repair' "
-        "writes for strict readers. What OUT cannot show of IN is counted in "
+        "writes for strict readers.\n\n"
+        "Not written are records whose text is no JSON or in which the file ends, ends without a "
+        "begin, records of a phase that no table needs, args of an end that say more than its "
+        "place, and members of a record that Kineto does not write, such as tts or cname. What OUT "
+        "cannot show of IN is counted in "
         "its head, so that every later reading tells of it; if there is anything of the kind, one "
         "line on standard error says so.",
     .examples =

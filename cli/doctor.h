@@ -30,6 +30,17 @@ MAREY_MUST_CHECK enum marey_status diagnosis_make(const struct input_examined *i
 /* How many records, or findings, the reasons of a map count. */
 uint64_t diagnosis_count(const struct diagnosis *diagnosis, enum marey_ledger_map map);
 
+/* How often a row was met in a rank. */
+struct rank_count {
+    int64_t rank;
+    uint64_t n;
+};
+
+/* \shape counts[n], one for each rank of the trace, ascending; NULL without memory
+ * \owns gives the array, to be freed */
+struct rank_count *diagnosis_by_rank(const struct diagnosis *diagnosis,
+                                     const struct marey_ledger_row *row, size_t *n);
+
 /* Whether nothing was set aside, repaired or found. */
 bool diagnosis_is_clean(const struct diagnosis *diagnosis);
 

@@ -3,6 +3,7 @@
  * may be added without a new schema number. What is not known is null.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "doctor.h"
 
@@ -99,6 +100,25 @@ static void add_examples(struct text *text, const struct marey_trace *trace,
     text_add(text, "]");
 }
 
+static void add_ranks(struct text *text, const struct diagnosis *diagnosis,
+                      const struct marey_ledger_row *row)
+{
+    size_t n = 0;
+    struct rank_count *counts = diagnosis_by_rank(diagnosis, row, &n);
+    const char *separator = "";
+
+    text_add(text, "\"ranks\": {");
+    for (size_t i = 0; i < n; i++) {
+        if (counts[i].n == 0)
+            continue;
+        text_add(text, "%s\"%" PRId64 "\": %" PRIu64, separator, counts[i].rank, counts[i].n);
+        separator = ", ";
+    }
+    text_add(text, "}");
+    text->is_broken = text->is_broken || !counts;
+    free(counts);
+}
+
 static void add_reasons(struct text *text, const struct diagnosis *diagnosis)
 {
     static const char *const maps[] = {"quarantined", "repaired", "finding", "info"};
@@ -117,6 +137,8 @@ static void add_reasons(struct text *text, const struct diagnosis *diagnosis)
         add_text(text, row->remedy);
         text_add(text, ", ");
         add_examples(text, diagnosis->input->trace, row);
+        text_add(text, ", ");
+        add_ranks(text, diagnosis, row);
         text_add(text, "}");
     }
     text_add(text, "\n      ]");

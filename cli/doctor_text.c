@@ -2,6 +2,7 @@
  * doctor_text.c - `marey doctor FILE...` for people: each reason in words, then a verdict.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "doctor.h"
 
@@ -10,6 +11,9 @@
 
 /* Places of a reason that are shown. */
 #define MAX_EXAMPLES 3
+
+/* Ranks whose count is shown. */
+#define MAX_RANKS 8
 
 static void add_words(struct text *text, const char *label, const char *words)
 {
@@ -62,14 +66,38 @@ static void add_place(struct text *text, const struct marey_trace *trace, uint64
     add_path(text, trace, &sources[place.source_idx]);
 }
 
+static uint32_t source_of(const struct marey_ledger_row *row, size_t i)
+{
+    return marey_place_of_offset(row->example_offset[i]).source_idx;
+}
+
+/* The first of each file go before further ones of the same. They stand in the order of files. */
+static void choose_examples(const struct marey_ledger_row *row, bool *is_shown)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < row->n_examples && n < MAX_EXAMPLES; i++) {
+        is_shown[i] = i == 0 || source_of(row, i) != source_of(row, i - 1);
+        n += is_shown[i];
+    }
+    for (size_t i = 0; i < row->n_examples && n < MAX_EXAMPLES; i++) {
+        n += !is_shown[i];
+        is_shown[i] = true;
+    }
+}
+
 static void add_examples(struct text *text, const struct marey_trace *trace,
                          const struct marey_ledger_row *row)
 {
     const size_t n_shown = row->n_examples < MAX_EXAMPLES ? row->n_examples : MAX_EXAMPLES;
+    bool is_shown[MAREY_LEDGER_EXAMPLES] = {false};
     struct text places = {0};
 
-    for (size_t i = 0; i < n_shown; i++) {
-        text_add(&places, "%s", i > 0 && places.len > 0 ? ", " : "");
+    choose_examples(row, is_shown);
+    for (size_t i = 0; i < row->n_examples; i++) {
+        if (!is_shown[i])
+            continue;
+        text_add(&places, "%s", places.len > 0 ? ", " : "");
         add_place(&places, trace, row->example_offset[i]);
     }
     if (places.len > 0)
@@ -77,6 +105,28 @@ static void add_examples(struct text *text, const struct marey_trace *trace,
                  row->count > n_shown ? ", ..." : "");
     text->is_broken = text->is_broken || places.is_broken;
     text_release(&places);
+}
+
+/* How often it was met in each rank, where there are several. */
+static void add_ranks(struct text *text, const struct diagnosis *diagnosis,
+                      const struct marey_ledger_row *row)
+{
+    size_t n = 0;
+    size_t n_with = 0;
+    struct rank_count *counts = diagnosis_by_rank(diagnosis, row, &n);
+    struct text words = {0};
+
+    for (size_t i = 0; i < n && n > 1; i++)
+        if (counts[i].n > 0 && n_with++ < MAX_RANKS)
+            text_add(&words, "%s%" PRIu64 " in rank %" PRId64, words.len > 0 ? ", " : "",
+                     counts[i].n, counts[i].rank);
+    if (n_with > MAX_RANKS)
+        text_add(&words, ", and in %zu more", n_with - MAX_RANKS);
+    if (words.len > 0)
+        add_words(text, "of which", words.ptr);
+    text->is_broken = text->is_broken || words.is_broken || !counts;
+    text_release(&words);
+    free(counts);
 }
 
 /* What the rows "lost_before" and "mended_before" count, by reason; words of no other row. */
@@ -101,6 +151,7 @@ static void add_reason(struct text *text, const struct diagnosis *diagnosis,
     text_add(text, "  %" PRIu64 " %s: ", row->count, row->reason);
     text_add_wrapped(text, row->meaning, 0, INDENT, WIDTH);
     add_examples(text, diagnosis->input->trace, row);
+    add_ranks(text, diagnosis, row);
     add_before(text, &diagnosis->ledger, row);
     add_words(text, "numbers", row->effect);
     add_words(text, "remedy", row->remedy);

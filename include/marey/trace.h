@@ -477,6 +477,11 @@ struct marey_ledger {
 MAREY_API bool marey_ledger_counts_before(const struct marey_ledger_row *row,
                                           const struct marey_ledger_row *before);
 
+/* How often a row of the trace's ledger was met in a source; 0 for what is of no source, such as
+ * ranks that are missing. */
+MAREY_API uint64_t marey_trace_row_count(const struct marey_trace *trace,
+                                         const struct marey_ledger_row *row, uint32_t source_idx);
+
 /* Builds what is missing (owners) and returns the account.
  * \fails MAREY_NOMEM */
 MAREY_API MAREY_MUST_CHECK enum marey_status

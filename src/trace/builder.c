@@ -95,6 +95,10 @@ uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *
     if (trace->sources.n >= UINT16_MAX || !ROOM(builder, &trace->sources) ||
         !ROOM(builder, &builder->marks))
         return MAREY_NONE;
+    if (!marey__account_add_source(&trace->account, &builder->alloc)) {
+        builder->failed = true;
+        return MAREY_NONE;
+    }
     builder->marks.at[builder->marks.n++] = (struct marey_source_mark){
         .slice = trace->slices.n,
         .link = trace->links.n,

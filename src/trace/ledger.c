@@ -515,9 +515,90 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         },
 };
 
+/* ---- by source ---- */
+
+/* What is missing altogether is of no file. */
+static bool is_of_trace(enum marey_reason reason)
+{
+    return reason == MAREY_REASON_MISSING_RANKS || reason == MAREY_REASON_OTHER_RANKS ||
+           reason == MAREY_REASON_FLOW_START_ALONE || reason == MAREY_REASON_FLOW_END_ALONE;
+}
+
+static uint64_t *count_of_source(const struct marey_account *account, enum marey_reason reason,
+                                 uint32_t source_idx)
+{
+    return account->by_source == NULL || source_idx >= account->n_sources || is_of_trace(reason)
+               ? NULL
+               : &account->by_source[source_idx * (size_t)MAREY_N_REASONS + reason];
+}
+
+bool marey__account_add_source(struct marey_account *account, const struct marey_alloc *alloc)
+{
+    const size_t row_bytes = MAREY_N_REASONS * sizeof *account->by_source;
+    if (++account->n_sources < 2)
+        return true;
+    if (account->n_sources > account->capacity) {
+        const size_t capacity = 2 * account->n_sources;
+        uint64_t *grown = marey__alloc_zero(alloc, capacity, row_bytes);
+        if (grown == NULL) {
+            account->n_sources--;
+            return false;
+        }
+        if (account->by_source != NULL)
+            memcpy(grown, account->by_source, account->capacity * row_bytes);
+        else
+            memcpy(grown, account->count, row_bytes);
+        marey__dealloc(alloc, account->by_source, account->capacity, row_bytes);
+        account->by_source = grown;
+        account->capacity = capacity;
+    }
+    return true;
+}
+
+void marey__account_release(struct marey_account *account, const struct marey_alloc *alloc)
+{
+    marey__dealloc(alloc, account->by_source, account->capacity,
+                   MAREY_N_REASONS * sizeof *account->by_source);
+    account->by_source = NULL;
+}
+
+uint64_t marey__account_of_source(const struct marey_account *account, enum marey_reason reason,
+                                  uint32_t source_idx)
+{
+    const uint64_t *count = count_of_source(account, reason, source_idx);
+    if (account->by_source == NULL && source_idx == 0 && !is_of_trace(reason))
+        return account->count[reason];
+    return count != NULL ? *count : 0;
+}
+
+/* ---- examples ---- */
+
+static uint32_t source_of(uint64_t offset)
+{
+    return marey_place_of_offset(offset).source_idx;
+}
+
+/* The first of a source is an example if there are two of another one: the later of them goes. */
+static void make_room(struct marey_account *account, enum marey_reason reason)
+{
+    uint64_t *example = account->example_offset[reason];
+    size_t last = MAREY_LEDGER_EXAMPLES - 1;
+    while (last > 0 && source_of(example[last]) != source_of(example[last - 1]))
+        last--;
+    if (last == 0)
+        return;
+    memmove(&example[last], &example[last + 1],
+            (MAREY_LEDGER_EXAMPLES - 1 - last) * sizeof *example);
+    account->n_examples[reason]--;
+}
+
 void marey__account_note(struct marey_account *account, enum marey_reason reason, uint64_t offset)
 {
+    uint64_t *of_source = count_of_source(account, reason, source_of(offset));
     account->count[reason]++;
+    if (of_source != NULL && (*of_source)++ == 0 &&
+        account->n_examples[reason] == MAREY_LEDGER_EXAMPLES)
+        make_room(account, reason);
     if (account->n_examples[reason] < MAREY_LEDGER_EXAMPLES)
         account->example_offset[reason][account->n_examples[reason]++] = offset;
 }
@@ -529,6 +610,9 @@ void marey__account_add(struct marey_account *account, enum marey_reason reason,
         return;
     marey__account_note(account, reason, offset);
     account->count[reason] += n - 1;
+    uint64_t *of_source = count_of_source(account, reason, source_of(offset));
+    if (of_source != NULL)
+        *of_source += n - 1;
 }
 
 const char *marey__reason_name(enum marey_reason reason)

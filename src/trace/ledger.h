@@ -7,6 +7,7 @@
 #ifndef MAREY_SRC_TRACE_LEDGER_H
 #define MAREY_SRC_TRACE_LEDGER_H
 
+#include "base/alloc.h"
 #include "marey/trace.h"
 
 /* A recorder's clock that strays by more is told of. */
@@ -78,12 +79,24 @@ enum marey_reason {
     MAREY_N_REASONS
 };
 
-/* Counts by reason; plain data. */
+/* Counts by reason. Plain data, but for what it counts by source if it has room for that. */
 struct marey_account {
     uint64_t count[MAREY_N_REASONS];
     uint8_t n_examples[MAREY_N_REASONS]; /* places that are known */
     uint64_t example_offset[MAREY_N_REASONS][MAREY_LEDGER_EXAMPLES];
+    uint64_t *by_source; /* [capacity * MAREY_N_REASONS]; NULL: of one source */
+    size_t n_sources;
+    size_t capacity;
 };
+
+/* Makes room for the counts of one more source; those of the first are all there are before the
+ * second. False without memory. */
+bool marey__account_add_source(struct marey_account *account, const struct marey_alloc *alloc);
+void marey__account_release(struct marey_account *account, const struct marey_alloc *alloc);
+
+/* How often a reason was met in a source; 0 for what is counted of the trace as a whole. */
+uint64_t marey__account_of_source(const struct marey_account *account, enum marey_reason reason,
+                                  uint32_t source_idx);
 
 void marey__account_note(struct marey_account *account, enum marey_reason reason, uint64_t offset);
 

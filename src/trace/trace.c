@@ -72,6 +72,7 @@ void marey_trace_free(struct marey_trace *trace)
     RELEASE_ARRAY(gaps);
     RELEASE_ARRAY(clock_bounds);
 #undef RELEASE_ARRAY
+    marey__account_release(&trace->account, &alloc);
     marey__intern_release(&trace->strings);
     if (trace->has_lock)
         (void)pthread_mutex_destroy(&trace->lock);
@@ -288,6 +289,15 @@ static uint64_t records_used(const struct marey_trace *trace, uint64_t n_read)
     return set_aside < n_read ? n_read - set_aside : 0;
 }
 
+uint64_t marey_trace_row_count(const struct marey_trace *trace, const struct marey_ledger_row *row,
+                               uint32_t source_idx)
+{
+    for (int reason = 0; reason < MAREY_N_REASONS; reason++)
+        if (strcmp(marey__reason_name((enum marey_reason)reason), row->reason) == 0)
+            return marey__account_of_source(&trace->account, (enum marey_reason)reason, source_idx);
+    return 0;
+}
+
 enum marey_status marey_trace_ledger(struct marey_trace *trace, struct marey_ledger *ledger,
                                      struct marey_error *err)
 {
@@ -338,6 +348,7 @@ struct marey_footprint marey_trace_footprint(struct marey_trace *trace)
         .lazy_bytes = lazy,
         .other_bytes = sizeof *trace + trace->tracks.capacity * sizeof *trace->tracks.at +
                        trace->sources.capacity * sizeof *trace->sources.at +
+                       trace->account.capacity * MAREY_N_REASONS * sizeof(uint64_t) +
                        trace->metas.capacity * sizeof *trace->metas.at +
                        trace->meta_records.capacity * sizeof *trace->meta_records.at +
                        trace->async_spans.capacity * sizeof *trace->async_spans.at +

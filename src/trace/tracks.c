@@ -178,7 +178,8 @@ static bool take_record(struct naming *naming, uint32_t record_idx)
     if (*place == MAREY_NONE)
         *place = record_idx;
     else if (is_thread && trace->meta_records.at[*place].args_id != record->args_id)
-        marey__account_note(&trace->account, MAREY_REASON_RENAMED_THREAD, record_idx);
+        marey__account_note(&trace->account, MAREY_REASON_RENAMED_THREAD,
+                            MAREY_OFFSET(record->source_idx, 0));
     return true;
 }
 
