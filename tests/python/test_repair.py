@@ -146,6 +146,41 @@ def test_what_is_mended_is_counted(
     assert written["mareyMended"] == mended
 
 
+BROKEN_ARGS = '{"a":1,"b":[1 2],"c":3}', '{"a":1,"b":NaN,"c":01}', "[5]", '{"a":1,"b":2,}'
+LEFT_OF_ARGS = {"a": 1}, {"a": 1, "b": None, "c": "01"}, None, {"a": 1, "b": 2}
+
+
+def with_broken_args(path: Path) -> Path:
+    record = '{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":%d,"dur":2,"args":%s}'
+    records = ",".join(record % (10 * i, args) for i, args in enumerate(BROKEN_ARGS))
+    path.write_text(f'{{"traceEvents":[{records}]}}', encoding="utf-8")
+    return path
+
+
+def test_convert_tells_what_it_mends_of_args(command: Path, tmp_path: Path) -> None:
+    done = run(command, "convert", with_broken_args(tmp_path / "broken.json"), tmp_path / "out.json")
+    told = done.stderr.partition("not clean: ")[2].partition(";")[0]
+    assert sorted(told.split(", ")) == ["bad_args 3", "bad_number 1", "non_finite 1"]
+    written = read_strictly(tmp_path / "out.json")
+    assert [record.get("args") for record in written["traceEvents"]] == list(LEFT_OF_ARGS)
+    assert written["mareyRepaired"] == {"bad_args": 3, "bad_number": 1, "non_finite": 1}
+    assert written["mareyMended"] == {"scalars": 2, "texts": 2}
+    assert run(command, "doctor", "--strict", tmp_path / "out.json").returncode == 1
+    trace = marey.load(tmp_path / "out.json", check="all")
+    assert trace.ledger["findings"] == {"lost_before": 3}
+    assert trace.ledger.before == written["mareyRepaired"]
+
+
+def test_python_writes_json_whatever_was_looked_at(tmp_path: Path) -> None:
+    """Args are looked at while they are written; what was loaded before tells nothing of them."""
+    trace = marey.load(with_broken_args(tmp_path / "broken.json"))
+    assert trace.ledger["findings"] == {"bad_args": 1}  # no object
+    trace.export_chrome_trace(tmp_path / "out.json")
+    written = read_strictly(tmp_path / "out.json")
+    assert [record.get("args") for record in written["traceEvents"]] == list(LEFT_OF_ARGS)
+    assert written["mareyMended"] == {"scalars": 2, "texts": 2}
+
+
 def write(command: Path, how: str, path: Path, out: Path) -> bytes:
     words = ("doctor", "--repair", out, path) if how == "repair" else ("convert", *how.split(), path, out)
     done = run(command, *words, "--force")
