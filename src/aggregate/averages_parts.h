@@ -235,14 +235,18 @@ uint32_t marey__own_string(struct marey_own_strings *strings, struct marey_str t
 bool marey__split_overload(struct marey_str name, struct marey_str *op, struct marey_str *overload);
 
 /* Nearest rank: result r is the least value that at least n * p / q of the values do not
- * exceed. Values are >= 0; their order changes. n is above 0 and below 2^32.
+ * exceed. Values are >= 0; their order changes. n is above 0 and below 2^32. Narrow ones are half
+ * as large.
  * \shape scratch[n], bins[MAREY_RANK_BINS], results[n_ranks] */
 #define MAREY_RANK_BINS 2048
 struct marey_rank {
     uint32_t p;
     uint32_t q;
 };
-void marey__select_ranks(int64_t *values, size_t n, const struct marey_rank *ranks, size_t n_ranks,
-                         int64_t *results, int64_t *scratch, uint32_t *bins);
+void marey__select_ranks_wide(int64_t *values, size_t n, const struct marey_rank *ranks,
+                              size_t n_ranks, int64_t *results, int64_t *scratch, uint32_t *bins);
+void marey__select_ranks_narrow(uint32_t *values, size_t n, const struct marey_rank *ranks,
+                                size_t n_ranks, int64_t *results, uint32_t *scratch,
+                                uint32_t *bins);
 
 #endif
