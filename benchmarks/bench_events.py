@@ -4,6 +4,8 @@
                                     key_averages().table(), export_chrome_trace(OUT)
     walk marey|torch COUNT          the same, recorded; then events(), for which Marey makes its trace
                                     and torch its list, and of each its name and self time
+    shapes marey|torch COUNT        the same, recorded with shapes; then key_averages(), not counted, and
+                                    the first key_averages(group_by_input_shape=True)
     gz marey|zlib|torch COUNT OUT   the same, recorded; then export_chrome_trace(OUT), which ends in .gz;
                                     zlib: Marey's .json, then zlib at the level that gzip has
 
@@ -39,8 +41,8 @@ now_ns = time.process_time_ns if "cpu" in sys.argv[3:] else time.perf_counter_ns
 N_WARM_UP = 1000
 
 PROFILERS = {
-    "marey": lambda: marey.profile(),
-    "torch": lambda: torch.profiler.profile(activities=[ProfilerActivity.CPU]),
+    "marey": lambda **how: marey.profile(**how),
+    "torch": lambda **how: torch.profiler.profile(activities=[ProfilerActivity.CPU], **how),
 }
 
 torch.set_num_threads(1)
@@ -146,6 +148,22 @@ def walk(who: str, count: str) -> dict[str, int]:
     }
 
 
+def shapes(who: str, count: str) -> dict[str, int]:
+    n_events = int(count)
+    prof = PROFILERS[who](record_shapes=True)
+    run(prof, n_events)
+    prof.stop()
+    prof.key_averages()
+    gc.collect()
+
+    start = now_ns()
+    rows = prof.key_averages(group_by_input_shape=True)
+    took = now_ns() - start
+    (add,) = (row for row in rows if row.key == "aten::add_")
+    assert (add.count, str(add.input_shapes)) == (n_events, "[[4], [4], []]")
+    return {"events": n_events, "ns": took}
+
+
 def compress(source: str, out: str) -> None:
     """As gzip does it, 1 MiB at a time."""
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)
@@ -178,7 +196,7 @@ def gz(who: str, count: str, out: str) -> dict[str, int]:
     return {"events": n_events, "ns": took, "bytes": size}
 
 
-REQUESTS = {"record": record, "walk": walk, "gz": gz}
+REQUESTS = {"record": record, "walk": walk, "shapes": shapes, "gz": gz}
 
 if __name__ == "__main__":
     gc.disable()  # collections would take torch's profiler longer still

@@ -1,13 +1,13 @@
 """bench_hooks.py PACKAGES CACHE - what recording adds to a program, on request.
 
-    op                   x.add_(y) of four floats while nothing records
-    added HOOK           what HOOK adds to it, a name of HOOKS
+    block HOOK           x.add_(y) of four floats under HOOK, a name of HOOKS
     range KIND off|on    `with KIND("x")`, a name of RANGES, while its profiler is off or on
 
 PACKAGES is the folder of the package marey, CACHE one for what is compiled here. All hooks
-are measured in this one process, and a request is one round of one of them: batches without
-the hook, batches with it, batches without it again. "ns" is the fastest batch with it less the
-fastest without it, by operator; "best_ns" the same of all rounds so far. A batch is shorter
+are measured in this one process. A block is some batches, of which the fastest counts; who asks for
+blocks in turns compares those of one round. For a range a request is one round: batches without
+it, batches with it, batches without it again; "ns" is the fastest batch with it less the
+fastest without it, "best_ns" the same of all rounds so far. A batch is shorter
 than a slice of the scheduler, so that some are free of what else the machine does. Nothing of a
 profiler's start or stop is in a batch, and the first batch of each session is not counted.
 """
@@ -37,7 +37,7 @@ from marey import _toolchain  # noqa: E402
 
 # Of the thread, where others use the processor too.
 now_ns = time.thread_time_ns if "cpu" in sys.argv[3:] else time.perf_counter_ns
-N_OPS, N_RANGES, N_BATCHES = 2000, 500, 6
+N_OPS, N_RANGES, N_BATCHES, N_IN_BLOCK = 400, 500, 6, 4
 FLOOR = Path(__file__).resolve().with_name("floor_hook.cpp")
 
 Batch = Callable[[], float]
@@ -78,6 +78,7 @@ def torch_profiler(**options: Any) -> Any:
 
 
 HOOKS: dict[str, Callable[[], Any]] = {
+    "off": contextlib.nullcontext,
     "floor": lambda: floor_hook(False),
     "floor_clock": lambda: floor_hook(False, CLOCK),
     "marey": lambda: marey.profile(),
@@ -171,13 +172,11 @@ def compare(key: str, plain: Batch, batch: Batch, recorder: Any) -> dict[str, fl
     return {"ns": on - off, "best_ns": best_ns}
 
 
-def op() -> dict[str, float]:
-    ns = quickest(operators)
-    return {"ns": ns, "best_ns": keep("off operators", ns)}
-
-
-def added(hook: str) -> dict[str, float]:
-    return compare(hook, operators, operators, HOOKS[hook]())
+def block(hook: str) -> dict[str, float]:
+    gc.collect()
+    with HOOKS[hook]():
+        operators()
+        return {"ns": quickest(operators, N_IN_BLOCK)}
 
 
 def range_(kind: str, state: str) -> dict[str, float]:
@@ -186,7 +185,7 @@ def range_(kind: str, state: str) -> dict[str, float]:
     return compare(f"{kind} {state}", no_ranges, batch, recorder)
 
 
-REQUESTS: dict[str, Callable[..., dict[str, float]]] = {"op": op, "added": added, "range": range_}
+REQUESTS: dict[str, Callable[..., dict[str, float]]] = {"block": block, "range": range_}
 
 if __name__ == "__main__":
     gc.disable()  # it would fall into some batches and not into others

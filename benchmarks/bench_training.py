@@ -1,7 +1,8 @@
 """bench_training.py PACKAGES CACHE - what a profiler with shapes adds to a step of training.
 
-    step resnet|gpt none|marey|torch    steps of a small model on one thread of the CPU, recorded by
-                                        that profiler; its start and stop are not counted
+    step resnet|gpt none|marey|torch    a step of a small model on one thread of the CPU, recorded by
+                                        that profiler; its start and stop are not counted, nor is
+                                        a step before it
 
 All of a contest ask the same process in turns, so that they meet the same model at the same
 moment. The models are written out here: a residual network with the blocks of ResNet-18, on images
@@ -30,7 +31,7 @@ from torch.profiler import ProfilerActivity  # noqa: E402
 import marey  # noqa: E402
 
 now_ns = time.process_time_ns if "cpu" in sys.argv[3:] else time.perf_counter_ns
-N_STEPS = 3
+N_FIRST = 3  # until the model is warm
 torch.set_num_threads(1)
 torch.manual_seed(0)
 
@@ -123,7 +124,7 @@ def trained(model: str) -> Callable[[], Tensor]:
     """The step of a model, which is made and warmed up when it is first asked for."""
     if model not in steps:
         steps[model] = MODELS[model]()
-        for _ in range(N_STEPS):
+        for _ in range(N_FIRST):
             steps[model]()
     return steps[model]
 
@@ -134,14 +135,13 @@ def step(model: str, who: str) -> dict[str, int]:
     prof = PROFILERS[who]() if who != "none" else None
     if prof is not None:
         prof.start()
-        run()
+    run()
     start = now_ns()
-    for _ in range(N_STEPS):
-        run()
+    run()
     ns = now_ns() - start
     if prof is not None:
         prof.stop()
-    return {"ns": ns // N_STEPS}
+    return {"ns": ns}
 
 
 if __name__ == "__main__":

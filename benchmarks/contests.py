@@ -45,7 +45,7 @@ class Target:
     key: str                        # both as Contestant.key
     against: str
     most_above: float | None = None   # so much more, round by round, is good enough
-    least_times: float | None = None  # so many times as good, by medians
+    least_times: float | None = None  # so many times as good, by medians; by round where paired
 
 
 @dataclass
@@ -72,6 +72,8 @@ class Contest:
     targets: tuple[Target, ...] = ()
     best: Best | None = None
     further: tuple[Measure, ...] = ()  # more figures of the same answers
+    is_paired: bool = False         # short turns in another order each round; see pairs.py
+    above: str = ""                 # the row that all others are told as what they add to, by round
 
     def measures(self) -> list[Measure]:
         first = Measure(self.title, self.unit, self.value, "", self.targets, self.best)

@@ -33,37 +33,35 @@ class LiveBook:
 
     def contests(self) -> list[Contest]:
         return [self.hooks(), self.ranges("off"), self.ranges("on"), self.million(),
-                self.walk(), self.export_gz(),
+                self.walk(), self.shapes(), self.export_gz(),
                 self.training("resnet", "a residual network like ResNet-18"),
                 self.training("gpt", "a transformer of 4 layers")]
 
     def hooks(self) -> Contest:
         argv = self.argv("bench_hooks.py")
+
+        def contestant(name: str, label: str, against: str = "") -> Contestant:
+            return Contestant(f"hooks.{name}", label, argv, ("block", name),
+                              "warm" if name.startswith("marey") else "", against)
+
         return Contest(
-            "added to x.add_(y) of four floats, in one process", "ns_per_event", added,
+            "added to x.add_(y) of four floats, in short turns of one process", "ns_per_event",
+            added,
             [
-                Contestant("hooks.off", "x.add_(y) itself, nothing records", argv, ("op",)),
-                Contestant("hooks.floor", "floor: a pair of empty callbacks", argv,
-                           ("added", "floor")),
-                Contestant("hooks.floor_clock", "  the same, each reads the clock", argv,
-                           ("added", "floor_clock")),
-                Contestant("hooks.marey", "marey.profile", argv, ("added", "marey"), "warm"),
-                Contestant("hooks.torch", "torch.profiler", argv, ("added", "torch"),
-                           against="hooks.marey"),
-                Contestant("hooks.floor_inputs", "floor: the same, asks for inputs", argv,
-                           ("added", "floor_inputs")),
-                Contestant("hooks.floor_inputs_clock", "  the same, each reads the clock", argv,
-                           ("added", "floor_inputs_clock")),
-                Contestant("hooks.floor_inputs_sizes", "  and writes sizes of tensors", argv,
-                           ("added", "floor_inputs_sizes")),
-                Contestant("hooks.marey_shapes", "marey.profile, with shapes", argv,
-                           ("added", "marey_shapes"), "warm"),
-                Contestant("hooks.torch_shapes", "torch.profiler, with shapes", argv,
-                           ("added", "torch_shapes"), against="hooks.marey_shapes"),
+                contestant("off", "x.add_(y) itself, nothing records"),
+                contestant("floor", "floor: a pair of empty callbacks"),
+                contestant("floor_clock", "  the same, each reads the clock"),
+                contestant("marey", "marey.profile"),
+                contestant("torch", "torch.profiler", "hooks.marey"),
+                contestant("floor_inputs", "floor: the same, asks for inputs"),
+                contestant("floor_inputs_clock", "  the same, each reads the clock"),
+                contestant("floor_inputs_sizes", "  and writes sizes of tensors"),
+                contestant("marey_shapes", "marey.profile, with shapes"),
+                contestant("torch_shapes", "torch.profiler, with shapes", "hooks.marey_shapes"),
             ],
-            rounds=41, best=best,
-            targets=(Target("hooks.marey", "hooks.floor", most_above=20),
-                     Target("hooks.marey_shapes", "hooks.floor_inputs", most_above=35)),
+            rounds=41, is_paired=True, above="hooks.off",
+            targets=(Target("hooks.marey", "hooks.floor", most_above=18),
+                     Target("hooks.marey_shapes", "hooks.floor_inputs", most_above=30)),
         )
 
     def ranges(self, state: str) -> Contest:
@@ -126,14 +124,16 @@ class LiveBook:
         argv, key = self.argv("bench_training.py"), f"training.{model}"
 
         def contestant(who: str, label: str) -> Contestant:
-            return Contestant(f"{key}.{who}", label, argv, ("step", model, who), "warm")
+            return Contestant(f"{key}.{who}", label, argv, ("step", model, who), "warm",
+                              against=f"{key}.marey")
 
         return Contest(
             f"a step of training, {what}, on one thread, with shapes", "ms", milliseconds,
             [contestant("marey", "marey.profile"), contestant("none", "without a profiler"),
              contestant("torch", "torch.profiler")],
-            rounds=9,
-            targets=(Target(f"{key}.marey", f"{key}.none", least_times=0.98),),
+            rounds=31, is_paired=True,
+            targets=(Target(f"{key}.marey", f"{key}.none", least_times=0.98),
+                     Target(f"{key}.torch", f"{key}.none", least_times=0.98)),
         )
 
     def walk(self) -> Contest:
@@ -154,6 +154,24 @@ class LiveBook:
             ],
             rounds=5,
             targets=(Target("events.marey", "events.torch", least_times=20),),
+        )
+
+    def shapes(self) -> Contest:
+        argv = self.argv("bench_events.py")
+        n_torch = N_EVENTS if self.is_full else N_EVENTS_OF_TORCH
+
+        def contestant(who: str, label: str, count: int, **how: Any) -> Contestant:
+            return Contestant(f"shapes.{who}", f"{label}, {count:,} events", argv,
+                              ("shapes", who, str(count)), **how)
+
+        return Contest(
+            "the first key_averages by shape of a recording, an event", "ns_per_event",
+            per("events"),
+            [
+                contestant("marey", "marey.profile", N_EVENTS),
+                contestant("torch", "torch.profiler", n_torch, fresh=True, rounds=1),
+            ],
+            rounds=5,
         )
 
     def export_gz(self) -> Contest:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import operator
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -28,6 +30,7 @@ from typing import Any
 from contests import Book, Contest, Contestant, Files, Measure, Target, Value, huge_contest
 from contests_live import LiveBook
 from contests_record import RecordBook
+from pairs import by_round, interval
 from servers import Answer, Server, Unavailable, first_line, machine, run_command
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -128,6 +131,7 @@ class Row:
     samples: list[float]
     told_best: float | None = None    # where it is not the best of the samples
     times_marey: float | None = None  # how many times as good Marey is, by medians
+    limits: tuple[float, float] | None = None  # of the median, where rounds are pairs
     goal: dict[str, Any] | None = None  # a target, and what came of it
 
     @property
@@ -174,14 +178,22 @@ def check(contest: Contest, label: str, answer: Answer, agreed: Answer) -> None:
                      f"others have {agreed[name]}: no speed is worth this")
 
 
+def in_turn(contest: Contest, order: random.Random) -> list[Contestant]:
+    """Of one round: as they stand in the table, or shuffled."""
+    if contest.is_paired:
+        return order.sample(contest.contestants, len(contest.contestants))
+    return contest.contestants
+
+
 def take_turns(contest: Contest, rounds: int, hall: Hall) -> dict[str, list[Answer]]:
     """Answers by contestant; the first round warms up and is only checked. New processes are
     never warm, and sit it out."""
     answers: dict[str, list[Answer]] = {c.key: [] for c in contest.contestants}
     missing: set[str] = set()
     agreed: Answer = {}
+    order = random.Random(contest.title)
     for turn in range(rounds + 1):
-        for c in contest.contestants:
+        for c in in_turn(contest, order):
             if c.key in missing or turn > c.rounds or (turn == 0 and c.fresh):
                 continue
             try:
@@ -207,14 +219,19 @@ def rows_of(contest: Contest, measure: Measure, answers: dict[str, list[Answer]]
     """The rows of those that answered; peers are compared with ours."""
     rows: list[Row] = []
     main: dict[str, Row] = {}
+    base = values(measure.value, answers.get(contest.above, []))
     of_marey = {c.key for c in contest.contestants if c.is_ours}
     for c in contest.contestants:
         samples = values(measure.value, answers[c.key])
         if not samples:
             continue
+        if contest.above and c.key != contest.above:
+            samples = by_round(samples, base)
         name = ".".join(part for part in (c.key, measure.name, measure.unit) if part)
         row = Row(name, c.label, c.memory, measure.unit, samples,
                   measure.best(answers[c.key]) if measure.best else None)
+        if contest.is_paired:
+            row.limits = interval(samples)
         against = c.against or contest.contestants[0].key
         ours = main.get(against)
         if not c.is_ours and ours is not None and against in of_marey:
@@ -231,34 +248,46 @@ def rows_of(contest: Contest, measure: Measure, answers: dict[str, list[Answer]]
 
 
 def judge(target: Target, rows: dict[str, Row]) -> None:
-    """Tells a row what came of its target, if both rows are there."""
+    """Tells a row what came of its target, if both rows are there. Rounds of rows with limits are
+    pairs, and so are their differences and ratios."""
     if target.key not in rows or target.against not in rows:
         return
     row, other = rows[target.key], rows[target.against]
+    goal: dict[str, Any] = {"against": other.key}
     if target.most_above is not None:
-        by_round = [a - b for a, b in zip(row.samples, other.samples)]
-        reached = statistics.median(by_round)
-        row.goal = {"against": other.key, "most_above": target.most_above, "reached": reached,
-                    "reached_by_best": row.best - other.best,
-                    "is_met": reached <= target.most_above}
+        pairs = by_round(row.samples, other.samples)
+        goal |= {"most_above": target.most_above, "reached": statistics.median(pairs),
+                 "reached_by_best": row.best - other.best}
+        goal["is_met"] = goal["reached"] <= target.most_above
     elif target.least_times is not None:
-        reached = other.median / row.median
-        row.goal = {"against": other.key, "least_times": target.least_times, "reached": reached,
-                    "reached_by_best": other.best / row.best,
-                    "is_met": reached >= target.least_times}
+        pairs = by_round(other.samples, row.samples, operator.truediv) if row.limits else []
+        goal |= {"least_times": target.least_times,
+                 "reached": statistics.median(pairs) if pairs else other.median / row.median,
+                 "reached_by_best": other.best / row.best}
+        goal["is_met"] = goal["reached"] >= target.least_times
+    if row.limits is not None:
+        goal["limits"] = interval(pairs)
+    row.goal = goal
 
 
 def short(value: float) -> str:
     """Four digits, and no exponents."""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def limits_text(limits: tuple[float, float]) -> str:
+    return f"{short(limits[0])} to {short(limits[1])}"
 
 
 def show(title: str, rows: list[Row]) -> None:
     print(f"\n{title}")
-    print(f"  {'':42} {'memory':14} {'median':>9} {'best':>9}       {'marey is':>9}")
+    is_paired = any(row.limits for row in rows)
+    second, width = ("95 in 100", 18) if is_paired else ("best", 9)
+    print(f"  {'':42} {'memory':14} {'median':>9} {second:>{width}}       {'marey is':>9}")
     for row in rows:
         times = f"{row.times_marey:8.2f}x" if row.times_marey is not None else ""
-        print(f"  {row.label:42} {row.memory:14} {short(row.median):>9} {short(row.best):>9} "
+        what = limits_text(row.limits) if row.limits else short(row.best)
+        print(f"  {row.label:42} {row.memory:14} {short(row.median):>9} {what:>{width}} "
               f"{UNITS[row.unit][0]:5} {times}")
     for row in rows:
         if row.goal:
@@ -269,10 +298,16 @@ def goal_text(row: Row, goal: dict[str, Any]) -> str:
     unit, verdict = UNITS[row.unit][0], "met" if goal["is_met"] else "not met"
     if "most_above" in goal:
         wanted = f"at most {goal['against']} + {goal['most_above']:g} {unit}"
-        reached = f"{goal['reached']:+.1f}, by the best {goal['reached_by_best']:+.1f}"
+        reached = f"{goal['reached']:+.1f}"
     else:
         wanted = f"{goal['least_times']:g} times as good as {goal['against']}"
-        reached = f"{short(goal['reached'])}, by the best {short(goal['reached_by_best'])}"
+        reached = short(goal["reached"])
+    if "limits" in goal:
+        reached += f" ({limits_text(goal['limits'])})"
+    elif "most_above" in goal:
+        reached += f", by the best {goal['reached_by_best']:+.1f}"
+    else:
+        reached += f", by the best {short(goal['reached_by_best'])}"
     return f"{row.key} is {wanted}: {reached}: {verdict}"
 
 
@@ -346,7 +381,7 @@ def main() -> None:
     if options.json:
         table = {row.key: {"median": row.median, "best": row.best, "unit": UNITS[row.unit][0],
                            "memory": row.memory, "times_marey": row.times_marey,
-                           "target": row.goal, "samples": row.samples} for row in rows}
+                           "limits": row.limits, "target": row.goal, "samples": row.samples} for row in rows}
         options.json.write_text(json.dumps({"schema": 1, "machine": about, "rows": table}, indent=1))
 
 
