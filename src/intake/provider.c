@@ -117,20 +117,35 @@ static void add_sequence(struct marey_textbuf *text, const uint64_t *record, uin
     add_member(text, "Fwd thread id", is_backward((uint32_t)record[1]) ? (int64_t)thread : 0);
 }
 
+/* The inputs of the operator that begins there. NULL: it has none, or the session did not want
+ * them. */
+static const uint64_t *inputs_after(const struct found_record *found, uint32_t *n_words)
+{
+    const uint32_t n = marey__record_words(found->word);
+    const uint64_t *inputs = found->word + n;
+
+    if ((found->recorded->session->wants & MAREY_WANT_INPUTS) == 0 ||
+        !marey__record_is_begin(found->word) || n >= found->n_after ||
+        marey__record_kind(inputs) != MAREY_RECORD_INPUTS)
+        return NULL;
+    *n_words = (uint32_t)marey__record_value(inputs);
+    return inputs + 1;
+}
+
 /* The id is the slice's own: what torch calls a correlation id. */
 static void add_begin(struct marey_recorded_args *args, const struct found_record *found,
                       uint64_t offset)
 {
     const uint64_t *record = found->word;
     const uint32_t n_after = found->n_after;
-    const bool has_inputs = (found->recorded->session->wants & MAREY_WANT_INPUTS) != 0;
     struct marey_textbuf *text = &args->text;
-    const uint32_t n = marey__record_words(record);
+    uint32_t n_words = 0;
+    const uint64_t *inputs = inputs_after(found, &n_words);
 
     add_member(text, "External id", (int64_t)(MAREY_OFFSET_BYTE(offset) / sizeof(uint64_t)) + 1);
     add_sequence(text, record, n_after);
-    if (has_inputs && n < n_after && marey__record_kind(record + n) == MAREY_RECORD_INPUTS)
-        marey__inputs_to_json(text, record + n + 1, (uint32_t)marey__record_value(record + n));
+    if (inputs != NULL)
+        marey__inputs_to_json(text, inputs, n_words);
 
     const uint32_t cpu_idx = marey__hashmap_get(&args->cpu_idx, offset);
     if (cpu_idx != MAREY_NONE)
@@ -167,6 +182,19 @@ static enum marey_status walk(void *ctx, const uint64_t *offsets, size_t n, mare
     return MAREY_OK;
 }
 
+/* An operator's inputs alone tell what is said of them; a recording has no stacks. */
+#define ALIKE_BITS                                                                                 \
+    (MAREY_ARG_BIT(MAREY_ARG_INPUT_DIMS) | MAREY_ARG_BIT(MAREY_ARG_INPUT_TYPES) |                  \
+     MAREY_ARG_BIT(MAREY_ARG_INPUT_STRIDES) | MAREY_ARG_BIT(MAREY_ARG_CONCRETE_INPUTS) |           \
+     MAREY_ARG_BIT(MAREY_ARG_CALL_STACK))
+
+static const uint64_t *alike(void *ctx, uint64_t offset, uint32_t *n_words)
+{
+    const struct found_record found = record_at(ctx, offset);
+
+    return found.word != NULL ? inputs_after(&found, n_words) : NULL;
+}
+
 static void release(void *ctx)
 {
     marey__recorded_free(ctx);
@@ -174,7 +202,8 @@ static void release(void *ctx)
 
 struct marey_args_provider marey__recorded_provider(struct marey_recorded_args *args)
 {
-    return (struct marey_args_provider){.ctx = args, .walk = walk, .release = release};
+    return (struct marey_args_provider){
+        .ctx = args, .walk = walk, .release = release, .alike = alike, .alike_bits = ALIKE_BITS};
 }
 
 void marey__recorded_free(struct marey_recorded_args *args)

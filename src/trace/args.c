@@ -2,12 +2,14 @@
  * args.c - args as columns, decoded when first asked for.
  *
  * One walk over the records in file order fills all columns asked for. It takes args as they stand
- * and ends at the first fault, as marey__json_sound_members does. Adding an arg: a
+ * and ends at the first fault, as marey__json_sound_members does. Those that a provider can tell to
+ * be alike before they are read are read once for all slices that have the same. Adding an arg: a
  * row in arg_table, an enumerator in marey/trace.h, a word in the glossary.
  */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/order.h"
+#include "trace/alike.h"
 #include "trace/model.h"
 
 enum arg_type { ARG_INT, ARG_TEXT };
@@ -36,6 +38,7 @@ struct decoding {
     struct marey_trace *trace;
     const uint32_t *order; /* slice index by rank of its offset */
     uint64_t bits;
+    uint64_t read_bits; /* those of the present walk */
     int64_t *ints[MAREY_N_ARGS];
     uint32_t *texts[MAREY_N_ARGS];
     struct marey_intern table;
@@ -115,7 +118,7 @@ static enum marey_status decode_record(void *user, size_t i, struct marey_str ar
         return MAREY_OK;
     while (marey__json_key(&json, &key)) {
         const int arg = find_arg(key);
-        if (arg == MAREY_N_ARGS || (decoding->bits & MAREY_ARG_BIT(arg)) == 0)
+        if (arg == MAREY_N_ARGS || (decoding->read_bits & MAREY_ARG_BIT(arg)) == 0)
             (void)marey__json_sound_raw(&json);
         else if (!take_value(decoding, arg, slice, &json))
             return MAREY_NOMEM;
@@ -186,46 +189,130 @@ static void publish(struct decoding *decoding)
     decoding->table = (struct marey_intern){0};
 }
 
+/* decode_record finds a fault itself. */
+static enum marey_status walk_raw(struct decoding *decoding, const uint64_t *offsets, size_t n,
+                                  struct marey_error *err)
+{
+    struct marey_trace *trace = decoding->trace;
+    const struct marey_args_provider *provider = &trace->provider;
+
+    return walk(trace, provider->walk_raw != NULL ? provider->walk_raw : provider->walk, offsets, n,
+                decode_record, decoding, err);
+}
+
+/* ---- args that are told to be alike ----------------------------------------------- */
+
+/* As those of another slice. */
+static void copy_texts(struct decoding *decoding, uint32_t from, uint32_t to)
+{
+    for (int arg = 0; arg < MAREY_N_ARGS; arg++)
+        if ((decoding->read_bits & MAREY_ARG_BIT(arg)) != 0)
+            decoding->texts[arg][to] = decoding->texts[arg][from];
+}
+
+static enum marey_status read_one(struct decoding *decoding, uint32_t slice,
+                                  struct marey_error *err)
+{
+    struct marey_trace *trace = decoding->trace;
+
+    decoding->order = &slice;
+    const enum marey_status status = walk_raw(decoding, &trace->slices.offset[slice], 1, err);
+    decoding->order = NULL;
+    return status;
+}
+
+static enum marey_status read_alike(struct decoding *decoding, struct marey_alike *alike,
+                                    struct marey_error *err)
+{
+    const struct marey_trace *trace = decoding->trace;
+    const struct marey_args_provider *provider = &trace->provider;
+
+    for (size_t i = 0; i < trace->slices.n; i++) {
+        uint32_t n_words = 0;
+        const uint64_t *word = provider->alike(provider->ctx, trace->slices.offset[i], &n_words);
+        if (word == NULL)
+            continue;
+        uint32_t *first = marey__alike_put(alike, word, n_words);
+        if (first == NULL)
+            return MAREY_NOMEM;
+        if (*first != MAREY_NONE) {
+            copy_texts(decoding, *first, (uint32_t)i);
+            continue;
+        }
+        *first = (uint32_t)i;
+        MAREY_TRY(read_one(decoding, (uint32_t)i, err));
+    }
+    return MAREY_OK;
+}
+
+static enum marey_status decode_alike(struct decoding *decoding, struct marey_error *err)
+{
+    struct marey_alike alike;
+
+    marey__alike_init(&alike, &decoding->trace->alloc);
+    const enum marey_status status = read_alike(decoding, &alike, err);
+    marey__alike_release(&alike);
+    return status;
+}
+
+/* ---- the others --------------------------------------------------------------------- */
+
+static enum marey_status decode_each(struct decoding *decoding, struct marey_error *err)
+{
+    struct marey_trace *trace = decoding->trace;
+    const struct marey_alloc *alloc = &trace->alloc;
+    const size_t n = trace->slices.n;
+    uint32_t *order = marey__alloc(alloc, n, sizeof *order);
+    uint64_t *offsets = marey__alloc(alloc, n, sizeof *offsets);
+    enum marey_status status = MAREY_NOMEM;
+
+    if (order != NULL && offsets != NULL &&
+        marey__order_u64(alloc, trace->slices.offset, order, n)) {
+        for (size_t i = 0; i < n; i++)
+            offsets[i] = trace->slices.offset[order[i]];
+        decoding->order = order;
+        status = walk_raw(decoding, offsets, n, err);
+    }
+    marey__dealloc(alloc, offsets, n, sizeof *offsets);
+    marey__dealloc(alloc, order, n, sizeof *order);
+    return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------ */
+
+static enum marey_status decode_all(struct decoding *decoding, struct marey_error *err)
+{
+    const struct marey_args_provider *provider = &decoding->trace->provider;
+    const uint64_t alike = provider->alike != NULL ? decoding->bits & provider->alike_bits : 0;
+
+    if (!allocate_columns(decoding))
+        return MAREY_NOMEM;
+    decoding->read_bits = alike;
+    if (alike != 0)
+        MAREY_TRY(decode_alike(decoding, err));
+    decoding->read_bits = decoding->bits & ~alike;
+    return decoding->read_bits != 0 ? decode_each(decoding, err) : MAREY_OK;
+}
+
 static enum marey_status decode(struct marey_trace *trace, uint64_t bits, struct marey_error *err)
 {
-    enum marey_status status = MAREY_OK;
     const size_t n = trace->slices.n;
     const struct marey_alloc *alloc = &trace->alloc;
     struct decoding decoding = {.trace = trace, .bits = bits, .first_id = next_string_id(trace)};
-    uint64_t *offsets = NULL;
-    uint32_t *order = marey__alloc(alloc, n, sizeof *order);
     marey__text_init(&decoding.scratch, alloc);
-    if (order == NULL || !marey__intern_init(&decoding.table, alloc) ||
-        !allocate_columns(&decoding) || !marey__order_u64(alloc, trace->slices.offset, order, n)) {
-        status = marey__fail_nomem(err);
-        goto done;
-    }
-    offsets = marey__alloc(alloc, n, sizeof *offsets);
-    if (offsets == NULL) {
-        status = marey__fail_nomem(err);
-        goto done;
-    }
-    for (size_t i = 0; i < n; i++)
-        offsets[i] = trace->slices.offset[order[i]];
-    decoding.order = order;
+    enum marey_status status =
+        marey__intern_init(&decoding.table, alloc) ? decode_all(&decoding, err) : MAREY_NOMEM;
 
-    status = walk(
-        trace, trace->provider.walk_raw != NULL ? trace->provider.walk_raw : trace->provider.walk,
-        offsets, n, decode_record, &decoding, err);
     if (status == MAREY_NOMEM)
         status = marey__fail_nomem(err);
     if (status == MAREY_OK)
         publish(&decoding);
-
-done:
     for (int arg = 0; arg < MAREY_N_ARGS; arg++) {
         marey__dealloc(alloc, decoding.ints[arg], n, sizeof *decoding.ints[arg]);
         marey__dealloc(alloc, decoding.texts[arg], n, sizeof *decoding.texts[arg]);
     }
     marey__intern_release(&decoding.table);
     marey__text_release(&decoding.scratch);
-    marey__dealloc(alloc, offsets, n, sizeof *offsets);
-    marey__dealloc(alloc, order, n, sizeof *order);
     return status;
 }
 

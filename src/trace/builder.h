@@ -36,13 +36,19 @@ typedef enum marey_status (*marey_args_walk_fn)(void *ctx, const uint64_t *offse
 
 /* Where args come from after the load. `walk` calls fn for each offset, ascending, and
  * may be called from one thread at a time. Args are objects whose structure is JSON; of those
- * that broke, what stands before the fault (base/json_sound.c). */
+ * that broke, what stands before the fault (base/json_sound.c).
+ *
+ * `alike` gives words by which the args of alike_bits are told: where the words are the same, so
+ * are these args. NULL: the record has none of them. The words live as long as the provider. May be
+ * NULL, where nothing is known of args but by reading them. */
 struct marey_args_provider {
     void *ctx;
     marey_args_walk_fn walk;
     void (*release)(void *ctx);
     marey_args_walk_fn walk_raw;              /* for who finds the fault himself; NULL: as walk */
     const struct marey_args_verdict *verdict; /* NULL: nobody looks */
+    const uint64_t *(*alike)(void *ctx, uint64_t offset, uint32_t *n_words);
+    uint64_t alike_bits; /* of texts only */
 };
 
 struct marey_track_key {
