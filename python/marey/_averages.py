@@ -73,6 +73,26 @@ class Grouping(NamedTuple):
     top_level: bool = False
     join_steps: bool = False
 
+    @classmethod
+    def asked(
+        cls,
+        group_by_input_shape: bool,
+        group_by_stack_n: int,
+        group_by_overload_name: bool,
+        include_python_functions: bool,
+        top_level_events_only: bool = False,
+        join_steps: bool = False,
+    ) -> Self:
+        """As a program names them. ValueError: no such depth of stacks."""
+        return cls(
+            group_by_input_shape,
+            depth_of(group_by_stack_n),
+            group_by_overload_name,
+            include_python_functions,
+            top_level_events_only,
+            join_steps,
+        )
+
 
 class AverageRecord(NamedTuple):
     """struct marey_average."""

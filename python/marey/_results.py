@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from marey._averages import Averages, Grouping, Row, Width, depth_of, told
+from marey._averages import Averages, Grouping, Row, Width, told
 from marey._columns import all_but
 from marey._events import Events
 from marey._torch import STACK_METRICS, FunctionEventAvg, TorchAverages
@@ -160,9 +160,9 @@ class ProfileEvents(Events):
         include_python_functions: bool = False,
     ) -> ProfileAverages:
         """Averages by name, and by what else is asked for."""
-        grouping = Grouping(
+        grouping = Grouping.asked(
             group_by_input_shapes,
-            depth_of(group_by_stack_n),
+            group_by_stack_n,
             group_by_overload_name,
             include_python_functions,
             join_steps=self._joins_steps,
@@ -234,9 +234,9 @@ class Results:
         include_python_functions: bool = False,
     ) -> ProfileAverages:
         """Averages by name, and by what else is asked for."""
-        grouping = Grouping(
+        grouping = Grouping.asked(
             group_by_input_shape,
-            depth_of(group_by_stack_n),
+            group_by_stack_n,
             group_by_overload_name,
             include_python_functions,
             join_steps=self._joins_steps,

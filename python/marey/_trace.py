@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, overload
 
 from marey import _core
-from marey._averages import Averages, Grouping, depth_of, told
+from marey._averages import Averages, Grouping, told
 from marey._events import (
     NONE,
     TRACK_KINDS,
@@ -578,9 +578,9 @@ class Trace:
         top_level_events_only: bool = False,
     ) -> Averages:
         """Averages by name, and by what else is asked for."""
-        grouping = Grouping(
+        grouping = Grouping.asked(
             group_by_input_shape,
-            depth_of(group_by_stack_n),
+            group_by_stack_n,
             group_by_overload_name,
             include_python_functions,
             top_level_events_only,
