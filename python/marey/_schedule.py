@@ -56,23 +56,47 @@ def activity_of(value: Any) -> ProfilerActivity:
     raise TypeError(f"an activity is a ProfilerActivity, not {type(value).__name__}")
 
 
+def _whole(number: Any) -> Any:
+    """A float without a fraction, which comes of a division, is the integer."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _action_by_parts(numbers: tuple[Any, ...], step: float) -> ProfilerAction:
+    """What torch's arithmetic makes of numbers with a fraction. Source: torch.profiler 2.13."""
+    wait, warmup, active, repeat, skip_first, skips_wait = numbers
+    n_steps = wait + warmup + active
+    if step < skip_first:
+        return ProfilerAction.NONE
+    step += (wait if skips_wait else 0) - skip_first
+    place = step % n_steps
+    if place < wait or (repeat > 0 and step / n_steps >= repeat):
+        return ProfilerAction.NONE
+    if place < wait + warmup:
+        return ProfilerAction.WARMUP
+    return ProfilerAction.RECORD if place < n_steps - 1 else ProfilerAction.RECORD_AND_SAVE
+
+
 class Schedule:
     """Steps to actions; what schedule() returns."""
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("_is_whole", "_numbers")
 
-    def __init__(self, *numbers: int) -> None:
-        self._numbers = numbers
+    def __init__(self, *numbers: Any) -> None:
+        self._numbers = tuple(map(_whole, numbers))
+        self._is_whole = not any(isinstance(number, float) for number in self._numbers)
 
     def __call__(self, step: int) -> ProfilerAction:
         if step < 0:
             raise ScheduleError(f"no step {step}: steps count from 0")
-        return ProfilerAction(_core.schedule_action(*self._numbers, step))
+        if self._is_whole:
+            return ProfilerAction(_core.schedule_action(*self._numbers, step))
+        return _action_by_parts(self._numbers, step)
 
     @property
-    def n_active(self) -> int:
-        """Active steps of a cycle."""
-        return self._numbers[2]
+    def n_active(self) -> int | None:
+        """Active steps of a cycle; None of numbers with a fraction, which do not tell it."""
+        n_active: int = self._numbers[2]
+        return n_active if self._is_whole else None
 
     def __repr__(self) -> str:
         wait, warmup, active, repeat, skip_first, skip_first_wait = self._numbers

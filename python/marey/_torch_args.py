@@ -112,14 +112,15 @@ def without_devices(asked: set[ProfilerActivity]) -> set[ProfilerActivity]:
     return left
 
 
-def with_use_cuda(asked: set[ProfilerActivity], use_cuda: bool | None) -> set[ProfilerActivity]:
-    """torch's oldest argument."""
+def with_use_cuda(
+    asked: set[ProfilerActivity],
+    use_cuda: bool | None,
+    instead: str = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+) -> set[ProfilerActivity]:
+    """torch's oldest argument. instead: what the profiler has in its place."""
     if use_cuda is None:
         return asked
-    warn(
-        "use_cuda is deprecated, use activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
-        FutureWarning,
-    )
+    warn(f"use_cuda is deprecated, use {instead}", FutureWarning)
     device = {ProfilerActivity.CUDA}
     return asked | device if use_cuda else asked - device
 

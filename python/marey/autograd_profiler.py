@@ -122,7 +122,7 @@ class profile(TorchProfiled):
         if not use_cpu and not use_kineto:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
         asked = {ProfilerActivity.CPU} if use_cpu else set()
-        asked = with_use_cuda(asked, use_cuda or None)
+        asked = with_use_cuda(asked, use_cuda or None, 'use_device="cuda"')
         if use_device is not None and use_device not in USE_DEVICES:
             warn(f"The {use_device} is not a valid device option.")
         elif use_device is not None:

@@ -98,8 +98,10 @@ def test_use_cuda_is_deprecated() -> None:
         pytest.raises(AssertionError, match="No valid profiler activities found"),
     ):
         profiler.profile(activities=[Activity.CUDA], use_cuda=False)
-    with pytest.warns(FutureWarning, match="use_cuda is deprecated"):
+    with pytest.warns() as said:
         autograd_profiler.profile(use_cuda=True)
+    assert [w.category for w in said] == [FutureWarning, UserWarning]
+    assert str(said[0].message) == 'use_cuda is deprecated, use use_device="cuda"'
 
 
 @pytest.mark.parametrize(

@@ -599,6 +599,36 @@ def test_torchs_schedule_tells_how_many_steps_are_active() -> None:
     assert marey.profile(schedule=lambda step: Action.RECORD)  # nobody knows
 
 
+parts = st.sampled_from([0, 1, 2, 3.0, 0.5, 1.5, 2.25])
+
+
+@given(wait=parts, warmup=parts, active=st.sampled_from([1, 2.0, 0.5, 1.5]),
+       repeat=st.sampled_from([0, 1, 2.0, 1.5]), skip_first=parts,
+       skip_first_wait=st.sampled_from([0, 1, 1.0]))  # fmt: skip
+def test_numbers_with_a_fraction_are_torchs(**numbers: Any) -> None:
+    torchs = pytest.importorskip("torch.profiler", reason="torch is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            theirs = torchs.schedule(**numbers)
+        except TypeError:  # before 2.7
+            del numbers["skip_first_wait"]
+            theirs = torchs.schedule(**numbers)
+        ours = profiler.schedule(**numbers)
+    assert [ours(i).name for i in range(40)] == [theirs(i).name for i in range(40)]
+
+
+def test_floats_without_a_fraction_are_integers() -> None:
+    whole: dict[str, Any] = {"wait": 1.0, "warmup": 2 / 2, "active": 4 / 2, "repeat": 1.0}
+    plan = profiler.schedule(**whole)
+    prof = profiler.profile(schedule=plan)
+    run(prof, 4)
+    assert prof.cycles[0].steps == [2, 3]
+    assert (prof.cycles[0].n_active, prof.cycles[0].is_partial) == (2, False)
+    assert "wait=1, warmup=1, active=2, repeat=1" in repr(plan)
+    assert profiler.schedule(wait=1.5, warmup=1, active=2).n_active is None  # type: ignore[arg-type]
+
+
 def test_wrong_numbers_are_errors_of_both_kinds() -> None:
     for error in (ValueError, AssertionError):
         with pytest.raises(error, match="Invalid profiler schedule arguments"):
