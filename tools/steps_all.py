@@ -65,6 +65,14 @@ def hta(session: Session) -> Counts:
                          BUILD / "test/cli/marey", *traces)
 
 
+def readers(session: Session) -> Counts:
+    """Files of marey.profiler load in HolisticTraceAnalysis and in TensorBoard's plug-in."""
+    build = BUILD / "test"
+    return session.check("readers of our files", "python", "tools/check_readers.py",
+                         env={"PYTHONPATH": str(build / "python"),
+                              "MAREY_CACHE": str(build / "cache")})
+
+
 def wheel(session: Session) -> Counts:
     """The wheel in a fresh environment outside the tree; C programs against it."""
     return session.check("the wheel", "python", "tools/check_wheel.py", timeout=600)
@@ -179,5 +187,5 @@ def torch_matrix(session: Session) -> Counts:
     return counts
 
 
-ALL = (clang, tidy_all, wheel, prefix, hta, no_memory, damage, damage_all, python_asan, hooks, memcheck, fuzz,
+ALL = (clang, tidy_all, wheel, prefix, hta, readers, no_memory, damage, damage_all, python_asan, hooks, memcheck, fuzz,
        torch_matrix)
