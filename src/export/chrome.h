@@ -249,8 +249,9 @@ uint64_t marey__chrome_left_out_of(const struct marey_chrome *chrome,
 bool marey__chrome_shown_make(struct marey_chrome *chrome);
 void marey__chrome_shown_release(struct marey_chrome *chrome);
 
-/* Adds text of the file, mended. */
+/* Adds text of the file, mended: its scalars, and all else if it is repaired; all in any case. */
 void marey__chrome_add_text(struct marey_chrome *chrome, struct marey_str text);
+void marey__chrome_add_strict_text(struct marey_chrome *chrome, struct marey_str text);
 
 /* What is written of the args of a record, {NULL, 0} if nothing; of those of a metadata record,
  * false if it is left out. \owns borrowed until the next call */

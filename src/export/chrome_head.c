@@ -22,15 +22,28 @@
 
 /* ---- members ---- */
 
-/* A value that is no JSON becomes a string: it keeps its text, and the file stays whole. */
+/* A value without an end becomes a string: it keeps its text, and the file stays whole. Another
+ * that is no JSON, apart from its scalars, is mended: a reader would end there, and lose what
+ * follows. */
 void marey__chrome_add_json(struct marey_chrome *chrome, struct marey_str text)
 {
     struct marey_json json = marey__json(text);
     marey__json_skip(&json);
-    if (chrome->repairs || (!json.failed && marey__json_peek(&json) == '\0'))
-        marey__chrome_add_text(chrome, text);
-    else
+    size_t wrong = 0;
+    if (!chrome->repairs && (json.failed || marey__json_peek(&json) != '\0')) {
         marey__text_add_json(&chrome->out, text);
+        return;
+    }
+    const size_t from = chrome->out.len;
+    const struct marey_chrome_mended before = chrome->mended;
+    marey__chrome_add_text(chrome, text);
+    if (chrome->repairs || chrome->out.failed ||
+        marey__json_check((struct marey_str){chrome->out.ptr + from, chrome->out.len - from},
+                          &wrong) == NULL)
+        return;
+    chrome->out.len = from;
+    chrome->mended = before;
+    marey__chrome_add_strict_text(chrome, text);
 }
 
 static bool is_last_member(const struct marey_chrome *chrome, const struct marey_meta *meta,

@@ -29,6 +29,11 @@ void marey__chrome_add_text(struct marey_chrome *chrome, struct marey_str text)
         chrome->mended.n_scalars += marey__chrome_add_value(&chrome->out, text);
 }
 
+void marey__chrome_add_strict_text(struct marey_chrome *chrome, struct marey_str text)
+{
+    count_mended(chrome, marey__chrome_add_strict(&chrome->out, text));
+}
+
 static struct marey_str view_of(struct marey_chrome *chrome, const struct marey_textbuf *text)
 {
     chrome->out.failed |= text->failed;

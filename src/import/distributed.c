@@ -72,6 +72,18 @@ static void take_number(struct reading *reading, struct marey_str raw, int64_t *
     }
 }
 
+/* A word or a number ends where JSON says; with what else stands up to the next comma it is none,
+ * and who mends the text would part it in another way. */
+static bool is_value(struct marey_str raw)
+{
+    if (raw.ptr[0] == '"' || raw.ptr[0] == '{' || raw.ptr[0] == '[')
+        return true;
+    for (size_t i = 0; i < raw.len; i++)
+        if (strchr(":\"{[", raw.ptr[i]) != NULL)
+            return false;
+    return true;
+}
+
 static bool take_member(struct reading *reading)
 {
     struct marey_json *json = &reading->json;
@@ -81,7 +93,7 @@ static bool take_member(struct reading *reading)
         return false;
     json->at++;
     const struct marey_str raw = marey__json_raw(json);
-    if (json->failed)
+    if (json->failed || !is_value(raw))
         return false;
     take_key(reading, key);
     if (marey__json_spells(key, "rank"))
@@ -101,9 +113,15 @@ bool marey__distributed_read(struct marey_str text, const struct marey_alloc *al
     marey__hashmap_init(&reading.keys, alloc);
     marey__text_init(&reading.key, alloc);
     bool is_read = marey__json_enter(&reading.json, '{');
-    for (bool is_first = true; is_read && next(&reading, is_first); is_first = false)
+    const bool is_object = is_read;
+    const char *whole = reading.json.at;
+    for (bool is_first = true; is_read && next(&reading, is_first); is_first = false) {
         is_read = take_member(&reading);
-    distributed->is_broken |= !is_read || marey__json_peek(&reading.json) != '\0';
+        whole = is_read ? reading.json.at : whole;
+    }
+    is_read = is_read && marey__json_peek(&reading.json) == '\0';
+    distributed->is_broken |= !is_read;
+    distributed->whole_bytes = is_object && !is_read ? (size_t)(whole - text.ptr) : 0;
     marey__text_release(&reading.key);
     marey__hashmap_release(&reading.keys);
     return reading.has_memory;

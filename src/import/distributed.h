@@ -15,6 +15,8 @@ struct marey_distributed {
     uint64_t n_odd;         /* numbers that JSON does not have: 01 */
     uint64_t n_punctuation; /* places with commas too many or too few */
     uint64_t n_twice;       /* keys that stand again; of each the last counts */
+    size_t whole_bytes;     /* of an object that is no JSON beyond repair: up to its last whole
+                               member; else 0 */
     bool is_broken;         /* it is no object, or one of the two is no whole number, or what stands
                                there is no JSON beyond repair: what was read before is taken */
 };

@@ -23,27 +23,49 @@ static void note_times(struct marey_members *members, enum marey_reason reason, 
 }
 
 /* Of two members of this key the last stands, so what it does not tell is not told. */
-static enum marey_status take_distributed(struct marey_members *members, struct marey_str text,
-                                          uint64_t offset, struct marey_error *err)
+static void take_distributed(struct marey_members *members, struct marey_str text,
+                             const struct marey_distributed *told, uint64_t offset)
 {
     struct marey_source *source = marey__builder_source(members->kineto->builder);
-    struct marey_distributed told;
 
-    if (!marey__distributed_read(text, &members->kineto->scratch.alloc, &told))
-        return marey__fail_nomem(err);
-    members->has_rank = told.rank != MAREY_UNKNOWN;
-    source->rank = members->has_rank ? told.rank : source->rank;
-    source->world_size = told.world_size;
-    note_times(members, MAREY_REASON_NUMBER_AS_TEXT, told.n_as_text, offset);
-    note_times(members, MAREY_REASON_BAD_NUMBER, told.n_odd, offset);
-    note_times(members, MAREY_REASON_PUNCTUATION, told.n_punctuation, offset);
-    note_times(members, MAREY_REASON_DUPLICATE_KEY, told.n_twice, offset);
-    const bool is_mended = told.n_odd > 0 || told.n_punctuation > 0;
+    members->has_rank = told->rank != MAREY_UNKNOWN;
+    source->rank = members->has_rank ? told->rank : source->rank;
+    source->world_size = told->world_size;
+    note_times(members, MAREY_REASON_NUMBER_AS_TEXT, told->n_as_text, offset);
+    note_times(members, MAREY_REASON_BAD_NUMBER, told->n_odd, offset);
+    note_times(members, MAREY_REASON_PUNCTUATION, told->n_punctuation, offset);
+    note_times(members, MAREY_REASON_DUPLICATE_KEY, told->n_twice, offset);
+    const bool is_mended = told->n_odd > 0 || told->n_punctuation > 0;
     size_t wrong = 0;
-    if ((told.is_broken && !marey__str_is_c(text, "null")) ||
+    if ((told->is_broken && !marey__str_is_c(text, "null")) ||
         (members->checks_all && !is_mended && marey__json_check(text, &wrong) != NULL))
         note(members, MAREY_REASON_BAD_METADATA, offset);
-    return MAREY_OK;
+}
+
+/* What is no JSON beyond repair is kept up to there: nobody is to read more of it later. */
+static enum marey_status keep_distributed(struct marey_members *members, struct marey_str key,
+                                          struct marey_str text, uint64_t offset,
+                                          struct marey_error *err)
+{
+    const struct marey_alloc *alloc = &members->kineto->scratch.alloc;
+    struct marey_distributed told;
+    struct marey_textbuf kept;
+
+    if (!marey__distributed_read(text, alloc, &told))
+        return marey__fail_nomem(err);
+    marey__text_init(&kept, alloc);
+    if (told.whole_bytes > 0) {
+        marey__text_add(&kept, text.ptr, told.whole_bytes);
+        marey__text_add_byte(&kept, '}');
+        text = (struct marey_str){kept.ptr, kept.len};
+    }
+    const bool is_kept = !marey__text_failed(&kept);
+    if (is_kept && !marey__builder_set_meta(members->kineto->builder, key, text))
+        note(members, MAREY_REASON_DUPLICATE_KEY, offset);
+    if (is_kept)
+        take_distributed(members, text, &told, offset);
+    marey__text_release(&kept);
+    return is_kept ? MAREY_OK : marey__fail_nomem(err);
 }
 
 /* What the recorder of a session says of it, as the intake writes it: what cannot be seen in
@@ -128,11 +150,11 @@ enum marey_status marey__members_take(struct marey_members *members, struct mare
         json.ptr--;
         json.len += 2;
     }
+    if (marey__str_is_c(key, "distributedInfo"))
+        return keep_distributed(members, key, json, offset, err);
     if (!marey__builder_set_meta(members->kineto->builder, key, json))
         note(members, MAREY_REASON_DUPLICATE_KEY, offset);
     size_t wrong = 0;
-    if (marey__str_is_c(key, "distributedInfo"))
-        return take_distributed(members, json, offset, err);
     if (marey__str_is_c(key, "baseTimeNanoseconds")) {
         take_base_time(members, json, offset);
         return MAREY_OK;

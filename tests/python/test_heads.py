@@ -31,6 +31,9 @@ HEADS: list[tuple[str, int | None, int | None, int | None, dict[str, int], bool]
     ('"distributedInfo": {"rank": "first"}', None, None, 0, {}, True),
     ('"distributedInfo": {"rank": 1.5, "world_size": 2}', None, 2, 0, {}, True),
     ('"distributedInfo": {"rank": 1, nothing}', None, None, 0, {}, True),
+    ('"distributedInfo": {"world_size": 2, "rank" 0, "x": 1}', None, 2, 0, {}, True),
+    ('"distributedInfo": {"rank"a 0, "world_size": 4}', None, None, 0, {}, True),
+    ('"distributedInfo": {"rank": 1: "world_size": 4}', None, None, 0, {}, True),
     ('"distributedInfo": 1', None, None, 0, {}, True),
     ('"distributedInfo": null', None, None, 0, {}, False),
     ('"distributedInfo": {"rank": 1}, "distributedInfo": {"backend": "x"}', None, None, 0, {TWICE: 1}, False),
@@ -122,3 +125,20 @@ def test_of_two_accounts_of_a_recording_the_last_stands() -> None:
     ledger = marey.load(f'{{{head}, "traceEvents": [{RECORD}]}}'.encode()).ledger
     assert ledger["findings"] == {"lost": 2}
     assert ledger["repaired"] == {TWICE: 1}
+
+
+@pytest.mark.parametrize("how", [("repair",), (), ("--scrub",)], ids=" ".join)
+def test_a_member_that_is_no_json_costs_no_other(how: tuple[str, ...], command: Path, tmp_path: Path) -> None:
+    joined, written = tmp_path / "joined.json", tmp_path / "written.json"
+    odd = '"x": [{"a": 1}"b"{"c": 2}], "y": NaN'
+    joined.write_text(
+        f'{{"traceEvents": [{RECORD}]}}'
+        f'{{{odd}, "distributedInfo": {{"rank": 3}}, "traceEvents": [{RECORD}]}}',
+        encoding="utf-8",
+    )
+    assert [source.rank for source in marey.load(joined).sources] == [0, 3]
+    write(command, how, joined, written)
+    trace = marey.load(written, check="all")
+    assert [source.rank for source in trace.sources] == [0, 3]
+    assert trace.ledger["findings"].keys() <= {"lost_before"}
+    json.loads(written.read_text("utf-8"))
