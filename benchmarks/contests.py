@@ -403,6 +403,8 @@ class Book:
             [
                 Contestant("doctor.marey", "marey doctor",
                            (command, *words, str(self.files.big)), memory="warm"),
+                Contestant("doctor.marey_alone", "marey doctor --threads 1",
+                           (command, *words, "--threads", "1", str(self.files.big)), memory="warm"),
                 Contestant("doctor.marey_gz", "marey doctor, of the .gz",
                            (command, *words, str(self.files.big_gz)), memory="warm"),
             ],

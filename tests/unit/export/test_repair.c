@@ -10,7 +10,7 @@
 #include "same_trace.h"
 #include "support/make_random.h"
 
-enum { N_ROUNDS = 3000, MOST_RECORDS = 12 };
+enum { N_ROUNDS = 1500, MOST_RECORDS = 12 };
 
 static const char *one_of(uint64_t *random, const char *const *texts, size_t n)
 {
