@@ -50,6 +50,10 @@ static bool take_group(const struct command *command, const char *word,
         report->by_overload = true;
         return true;
     }
+    if (strcmp(word, "rank") == 0) {
+        report->by_rank = true;
+        return true;
+    }
     if (strcmp(word, "stack") == 0) {
         report->by_stack = DEFAULT_DEPTH;
         return true;
@@ -62,7 +66,8 @@ static bool take_group(const struct command *command, const char *word,
     if (strncmp(word, "stack", 5) == 0)
         usage_error(command, "cannot group by '%s', give a depth from 1: stack:5", word);
     else
-        usage_error(command, "cannot group by '%s', use name, shape, stack:N or overload", word);
+        usage_error(command, "cannot group by '%s', use name, shape, stack:N, overload or rank",
+                    word);
     return false;
 }
 
@@ -142,6 +147,8 @@ static bool agree_under_compat(const struct command *command, const struct repor
         option = "--layout";
     else if (report->columns)
         option = "--columns";
+    else if (report->by_rank)
+        option = "--group-by rank";
     if (option) {
         usage_error(command, "'--compat torch' prints torch's own table, '%s' cannot change it",
                     option);
@@ -210,7 +217,7 @@ const struct option report_options[] = {
      .parse = parse_group_by,
      .help = "one row for each combination of KEYS, separated by commas: name (always), shape "
              "(input shapes), stack:N (innermost N entries of the call stack, 5 without N), "
-             "overload"},
+             "overload, rank"},
     {.name = "limit",
      .letter = 'n',
      .argument = "N",

@@ -36,6 +36,7 @@ struct report_settings {
 
     bool by_shape;
     bool by_overload;
+    bool by_rank;
     uint32_t by_stack;
 
     bool as_torch;

@@ -38,6 +38,7 @@ struct marey_averages_options {
     bool include_python; /* rows for Python functions; their self time counts anyway */
     bool top_level;      /* only slices without a parent */
     bool join_steps;     /* one row "ProfilerStep*" for all of ProfilerStep#<n>, as torch has it */
+    bool by_rank;        /* also by rank */
 };
 
 /* One row. Host slices and device operations are rows of their own.
@@ -63,6 +64,7 @@ struct marey_average {
     int64_t device_total_ns;      /* with those of the ops and annotations inside it */
     uint64_t n_device_operations; /* owned */
     int64_t first_start_ns;       /* start of the earliest call */
+    int64_t rank;                 /* MAREY_UNKNOWN unless grouped by it */
 };
 
 /* \fails MAREY_NOMEM; with shapes, stacks or overloads what

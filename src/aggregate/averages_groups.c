@@ -11,6 +11,7 @@
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "base/text.h"
 
 enum role { ROLE_ROW, ROLE_PYTHON, ROLE_REST };
 
@@ -42,6 +43,9 @@ struct finder {
     uint32_t steps; /* the group of all steps; MAREY_NONE: none was met */
     struct marey_hashmap refined_by_shapes;
     struct marey_hashmap refined_by_stack;
+    struct marey_hashmap refined_by_rank;
+    int64_t rank;     /* of the track */
+    uint32_t rank_id; /* its text */
     struct marey_key_texts texts;
 };
 
@@ -78,8 +82,10 @@ static uint32_t add_group(struct marey_averages_work *work, const struct marey_g
 
 static bool add_hidden_groups(struct marey_averages_work *work)
 {
-    const struct marey_group_key hidden = {
-        .name_id = MAREY_NONE, .shapes_id = MAREY_NONE, .stack_id = MAREY_NONE};
+    const struct marey_group_key hidden = {.name_id = MAREY_NONE,
+                                           .shapes_id = MAREY_NONE,
+                                           .stack_id = MAREY_NONE,
+                                           .rank = MAREY_UNKNOWN};
 
     for (int i = 0; i < MAREY_N_HIDDEN; i++)
         if (add_group(work, &hidden) == MAREY_NONE)
@@ -107,6 +113,7 @@ static uint32_t find_steps(struct finder *finder)
         .name_id = marey__own_string(&work->strings, marey__str("ProfilerStep*")),
         .shapes_id = MAREY_NONE,
         .stack_id = MAREY_NONE,
+        .rank = MAREY_UNKNOWN,
         .kind = MAREY_KIND_ANNOTATION,
     };
 
@@ -127,6 +134,7 @@ static uint32_t find_other(struct finder *finder, size_t name_idx, enum marey_ki
         .name_id = name_idx == finder->n_named - 1 ? MAREY_NONE : (uint32_t)name_idx,
         .shapes_id = MAREY_NONE,
         .stack_id = MAREY_NONE,
+        .rank = MAREY_UNKNOWN,
         .kind = kind,
         .is_device = is_device,
     };
@@ -165,9 +173,11 @@ static inline uint32_t find_named(struct finder *finder, uint32_t name_id, enum 
     return find_other(finder, name_idx, kind, is_device);
 }
 
+enum level { BY_SHAPES, BY_STACK, BY_RANK };
+
 /* The group of (group, text), made if new. */
 static uint32_t refine(struct marey_averages_work *work, struct marey_hashmap *map, uint32_t group,
-                       uint32_t text_id, bool is_stack)
+                       uint32_t text_id, enum level level)
 {
     uint32_t *place = marey__hashmap_put(map, (uint64_t)group << 32 | text_id);
     if (place == NULL)
@@ -175,13 +185,31 @@ static uint32_t refine(struct marey_averages_work *work, struct marey_hashmap *m
 
     if (*place == MAREY_NONE) {
         struct marey_group_key key = work->keys[group];
-        if (is_stack)
-            key.stack_id = text_id;
-        else
+        switch (level) {
+        case BY_SHAPES:
             key.shapes_id = text_id;
+            break;
+        case BY_STACK:
+            key.stack_id = text_id;
+            break;
+        case BY_RANK: /* its number is set by who asks */
+            break;
+        }
         *place = add_group(work, &key);
     }
     return *place;
+}
+
+static uint32_t refine_by_rank(struct finder *finder, uint32_t group)
+{
+    struct marey_averages_work *work = finder->work;
+
+    if (!work->options.by_rank || group == MAREY_NONE)
+        return group;
+    group = refine(work, &finder->refined_by_rank, group, finder->rank_id, BY_RANK);
+    if (group != MAREY_NONE)
+        work->keys[group].rank = finder->rank;
+    return group;
 }
 
 static uint32_t refine_host(struct finder *finder, uint32_t group, uint32_t slice_idx)
@@ -192,14 +220,15 @@ static uint32_t refine_host(struct finder *finder, uint32_t group, uint32_t slic
         const uint32_t shapes = marey__key_shapes(&finder->texts, slice_idx);
         group = shapes == MAREY_NONE
                     ? MAREY_NONE
-                    : refine(work, &finder->refined_by_shapes, group, shapes, false);
+                    : refine(work, &finder->refined_by_shapes, group, shapes, BY_SHAPES);
     }
     if (work->options.by_stack > 0 && group != MAREY_NONE) {
         const uint32_t stack = marey__key_stack(&finder->texts, slice_idx);
-        group = stack == MAREY_NONE ? MAREY_NONE
-                                    : refine(work, &finder->refined_by_stack, group, stack, true);
+        group = stack == MAREY_NONE
+                    ? MAREY_NONE
+                    : refine(work, &finder->refined_by_stack, group, stack, BY_STACK);
     }
-    return group;
+    return refine_by_rank(finder, group);
 }
 
 /* Device operations have neither shapes nor stacks: the empty text stands there. */
@@ -208,17 +237,23 @@ static uint32_t refine_device(struct finder *finder, uint32_t group)
     struct marey_averages_work *work = finder->work;
 
     if (work->options.by_shape && group != MAREY_NONE)
-        group = refine(work, &finder->refined_by_shapes, group, 0, false);
+        group = refine(work, &finder->refined_by_shapes, group, 0, BY_SHAPES);
     if (work->options.by_stack > 0 && group != MAREY_NONE)
-        group = refine(work, &finder->refined_by_stack, group, 0, true);
-    return group;
+        group = refine(work, &finder->refined_by_stack, group, 0, BY_STACK);
+    return refine_by_rank(finder, group);
+}
+
+/* Whether a row is more than a name and a kind. */
+static bool has_refined(const struct marey_averages_work *work)
+{
+    return work->options.by_shape || work->options.by_stack > 0 || work->options.by_rank;
 }
 
 static bool group_thread(struct finder *finder, const struct marey_track *track)
 {
     struct marey_averages_work *work = finder->work;
     const struct marey_slices *slices = &work->slices;
-    const bool is_refined = work->options.by_shape || work->options.by_stack > 0;
+    const bool is_refined = has_refined(work);
     const bool python_is_shown = work->options.include_python;
 
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
@@ -247,6 +282,7 @@ static bool group_thread(struct finder *finder, const struct marey_track *track)
 static bool group_stream(struct finder *finder, const struct marey_track *track)
 {
     struct marey_averages_work *work = finder->work;
+    const bool is_refined = has_refined(work);
 
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
         const uint8_t cat_id = work->slices.cat_id[i];
@@ -255,8 +291,9 @@ static bool group_stream(struct finder *finder, const struct marey_track *track)
             work->group_of[i] = MAREY_HIDDEN_REST;
             continue;
         }
-        const uint32_t group =
-            refine_device(finder, find_named(finder, work->slices.name_id[i], kind, true));
+        uint32_t group = find_named(finder, work->slices.name_id[i], kind, true);
+        if (is_refined)
+            group = refine_device(finder, group);
         if (group == MAREY_NONE)
             return false;
         work->group_of[i] = group;
@@ -270,8 +307,25 @@ static void hide_track(struct marey_averages_work *work, const struct marey_trac
         work->group_of[i] = MAREY_HIDDEN_REST;
 }
 
+/* The text of the track's rank. False without memory. */
+static bool find_rank(struct finder *finder, const struct marey_track *track)
+{
+    struct marey_averages_work *work = finder->work;
+    size_t n = 0;
+    char digits[MAREY_NUMBER_BYTES];
+
+    if (!work->options.by_rank)
+        return true;
+    finder->rank = marey_trace_sources(work->trace, &n)[track->source_idx].rank;
+    const struct marey_str text = {digits, marey__format_i64(digits, finder->rank)};
+    finder->rank_id = marey__own_string(&work->strings, text);
+    return finder->rank_id != MAREY_NONE;
+}
+
 static bool group_track(struct finder *finder, const struct marey_track *track)
 {
+    if (!find_rank(finder, track))
+        return false;
     switch (track->kind) {
     case MAREY_TRACK_THREAD:
         return group_thread(finder, track);
@@ -305,6 +359,7 @@ enum marey_status marey__averages_group(struct marey_averages_work *work)
 
     marey__hashmap_init(&finder.refined_by_shapes, &work->alloc);
     marey__hashmap_init(&finder.refined_by_stack, &work->alloc);
+    marey__hashmap_init(&finder.refined_by_rank, &work->alloc);
     status = marey__key_texts_init(&finder.texts, work);
     if (status != MAREY_OK)
         goto done;
@@ -324,6 +379,7 @@ done:
     marey__key_texts_release(&finder.texts);
     marey__dealloc(&work->alloc, finder.next, finder.next_capacity, sizeof *finder.next);
     marey__dealloc(&work->alloc, finder.named, finder.n_named, sizeof *finder.named);
+    marey__hashmap_release(&finder.refined_by_rank);
     marey__hashmap_release(&finder.refined_by_stack);
     marey__hashmap_release(&finder.refined_by_shapes);
     return status;

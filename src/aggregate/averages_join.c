@@ -114,8 +114,8 @@ static uint64_t mix(uint64_t hash, uint32_t value)
 
 static uint64_t hash_of(const struct marey_average *row)
 {
-    const uint32_t key[] = {(uint32_t)row->kind, row->name_id, row->shapes_id, row->stack_id,
-                            row->overload_id};
+    const uint32_t key[] = {(uint32_t)row->kind, row->name_id,     row->shapes_id,
+                            row->stack_id,       row->overload_id, (uint32_t)row->rank};
     uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof key / sizeof *key; i++)
@@ -126,7 +126,7 @@ static uint64_t hash_of(const struct marey_average *row)
 static bool is_same_key(const struct marey_average *a, const struct marey_average *b)
 {
     return a->kind == b->kind && a->name_id == b->name_id && a->shapes_id == b->shapes_id &&
-           a->stack_id == b->stack_id && a->overload_id == b->overload_id;
+           a->stack_id == b->stack_id && a->overload_id == b->overload_id && a->rank == b->rank;
 }
 
 /* The row of a key whose ids are ours. False without memory. */
@@ -311,7 +311,7 @@ static bool is_same_grouping(const struct marey_averages_options *a,
 {
     return a->by_shape == b->by_shape && a->by_overload == b->by_overload &&
            a->by_stack == b->by_stack && a->include_python == b->include_python &&
-           a->top_level == b->top_level;
+           a->top_level == b->top_level && a->by_rank == b->by_rank;
 }
 
 static enum marey_status check(struct marey_averages *const *parts, size_t n_parts,

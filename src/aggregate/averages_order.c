@@ -47,7 +47,7 @@ static int compare_keys(const struct order *order, const struct marey_average *x
         if (by_text != 0)
             return by_text;
     }
-    return 0;
+    return x->rank == y->rank ? 0 : (x->rank < y->rank ? -1 : 1);
 }
 
 static int compare_tracks(const struct order *order, const struct marey_average *x,

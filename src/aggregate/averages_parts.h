@@ -48,6 +48,7 @@ struct marey_group_key {
     uint32_t name_id;
     uint32_t shapes_id;
     uint32_t stack_id;
+    int64_t rank; /* MAREY_UNKNOWN: not by rank */
     enum marey_kind kind;
     bool is_device;
     int64_t device_self_ns;

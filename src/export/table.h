@@ -35,7 +35,8 @@ enum marey_show {
     MAREY_SHOW_PERCENTILE, /* if they were computed */
     MAREY_SHOW_OVERLOAD,   /* if rows are grouped by it */
     MAREY_SHOW_SHAPE,
-    MAREY_SHOW_STACK
+    MAREY_SHOW_STACK,
+    MAREY_SHOW_RANK /* in data too only then */
 };
 
 struct marey_table;

@@ -18,6 +18,11 @@ static uint32_t overload_of(const struct marey_average *row)
     return row->overload_id;
 }
 
+static int64_t rank_of(const struct marey_average *row)
+{
+    return row->rank;
+}
+
 static uint32_t shapes_of(const struct marey_average *row)
 {
     return row->shapes_id;
@@ -108,6 +113,7 @@ enum column_id {
     NAME,
     KIND,
     OVERLOAD,
+    RANK,
     SHAPES,
     STACK,
     CALLS,
@@ -143,6 +149,9 @@ const struct marey_column marey__columns[] = {
     [OVERLOAD] = {"overload", "overload", MAREY_CELL_TEXT, ON_HOST, overload_of, NULL,
         {MAREY_SHOW_OVERLOAD, MAREY_SHOW_OVERLOAD}, 0,
         {{"overload", NULL}, {"Overload Name", NULL}}},
+    [RANK] = {"rank", "rank", MAREY_CELL_COUNT, ON_HOST, NULL, rank_of,
+        {MAREY_SHOW_RANK, MAREY_SHOW_RANK}, 0,
+        {{"rank", "rank"}, {"Rank", "Rank"}}},
     [SHAPES] = {"shapes", "shapes", MAREY_CELL_TEXT, ON_HOST, shapes_of, NULL,
         {MAREY_SHOW_SHAPE, MAREY_SHOW_SHAPE}, 0,
         {{"shapes", NULL}, {"Input Shapes", NULL}}},
@@ -201,6 +210,7 @@ static const struct marey_column *const marey_order[] = {
     AT(NAME),
     AT(KIND),
     AT(OVERLOAD),
+    AT(RANK),
     AT(CALLS),
     AT(TIMED),
     AT(SELF),
@@ -222,11 +232,9 @@ static const struct marey_column *const marey_order[] = {
 };
 
 static const struct marey_column *const torch_order[] = {
-    AT(NAME),         AT(OVERLOAD),    AT(SELF_SHARE),
-    AT(SELF),         AT(TOTAL_SHARE), AT(TOTAL),
-    AT(MEAN),         AT(DEVICE_SELF), AT(DEVICE_SELF_SHARE),
-    AT(DEVICE_TOTAL), AT(DEVICE_MEAN), AT(CALLS),
-    AT(SHAPES),       AT(STACK),
+    AT(NAME),         AT(OVERLOAD),    AT(RANK),  AT(SELF_SHARE),  AT(SELF),
+    AT(TOTAL_SHARE),  AT(TOTAL),       AT(MEAN),  AT(DEVICE_SELF), AT(DEVICE_SELF_SHARE),
+    AT(DEVICE_TOTAL), AT(DEVICE_MEAN), AT(CALLS), AT(SHAPES),      AT(STACK),
 };
 
 const struct marey_column *const *marey__layout_columns(enum marey_table_layout layout, size_t *n)
@@ -244,6 +252,7 @@ static const char *const column_names[] = {
     "name",
     "kind",
     "overload",
+    "rank",
     "calls",
     "timed",
     "self",

@@ -53,6 +53,7 @@ static struct marey_average *add_extra(struct marey_grid *grid)
         .shapes_id = MAREY_NONE,
         .stack_id = MAREY_NONE,
         .overload_id = MAREY_NONE,
+        .rank = MAREY_UNKNOWN,
         .n_calls = (uint64_t)MAREY_UNKNOWN, /* cells of unknown values stay empty here */
         .n_timed = (uint64_t)MAREY_UNKNOWN,
         .self_ns = MAREY_UNKNOWN,

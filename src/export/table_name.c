@@ -38,7 +38,7 @@ struct marey_str marey__label_full(const struct marey_labels *labels, size_t i)
 static bool same_but_kind(const struct marey_average *a, const struct marey_average *b)
 {
     return a->name_id == b->name_id && a->shapes_id == b->shapes_id && a->stack_id == b->stack_id &&
-           a->overload_id == b->overload_id && a->kind != b->kind;
+           a->overload_id == b->overload_id && a->rank == b->rank && a->kind != b->kind;
 }
 
 static int compare_name_ids(const void *ctx, uint32_t a, uint32_t b)

@@ -34,6 +34,8 @@ static bool is_shown(const struct marey_table *table, enum marey_show show)
         return table->grouping.by_shape;
     case MAREY_SHOW_STACK:
         return table->grouping.by_stack > 0;
+    case MAREY_SHOW_RANK:
+        return table->grouping.by_rank;
     }
     return false;
 }
@@ -45,7 +47,8 @@ static void choose_defaults(struct marey_table *table)
     size_t n = 0;
     const struct marey_column *const *column = marey__layout_columns(layout, &n);
     for (size_t i = 0; i < n; i++)
-        if (all || is_shown(table, column[i]->show[layout]))
+        if (is_shown(table, column[i]->show[layout]) ||
+            (all && column[i]->show[layout] != MAREY_SHOW_RANK))
             table->column[table->n_columns++] = column[i];
 }
 

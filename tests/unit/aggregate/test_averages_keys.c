@@ -290,6 +290,46 @@ static void overload_splits_rows_when_asked(void **state)
     finish(averages, trace);
 }
 
+static void ranks_split_rows_of_threads_and_devices(void **state)
+{
+    (void)state;
+    static const int64_t ranks[] = {0, 10, 2};
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            make_source(&make, ranks[i]);
+        make_thread(&make, "7", "1");
+        make_slice(&make, "cpu_op", "mm", 0, 10 + i);
+        make_call(&make, "cuda_runtime", "cudaLaunchKernel", 2, 3, 1);
+        make_stream(&make, 0, 7);
+        make_call(&make, "kernel", "k", 20, 25 + i, 1);
+    }
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_averages *averages =
+        average(trace, (struct marey_averages_options){.by_rank = true, .by_shape = true});
+    size_t n = 0;
+    const struct marey_average *rows = marey_averages_rows(averages, &n);
+    int64_t self_ns = 0;
+    EXPECT_U64(n, 9);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t more_ns = rows[i].rank == 0 ? 0 : rows[i].rank == 10 ? 1 : 2;
+        EXPECT_TRUE(rows[i].rank == ranks[more_ns]);
+        EXPECT_U64(rows[i].n_calls, 1);
+        if (rows[i].kind == MAREY_KIND_KERNEL)
+            EXPECT_I64(rows[i].self_ns, 5 + more_ns);
+        if (rows[i].kind == MAREY_KIND_OP)
+            EXPECT_I64(rows[i].device_self_ns, 5 + more_ns);
+        self_ns += marey_kind_is_device_operation(rows[i].kind) ? 0 : rows[i].self_ns;
+    }
+    EXPECT_I64(self_ns, 33);
+    marey_averages_free(averages);
+    averages = average(trace, (struct marey_averages_options){.by_shape = false});
+    EXPECT_U64(count_rows(averages), 3);
+    EXPECT_I64(find_row(averages, "k", MAREY_KIND_KERNEL)->rank, MAREY_UNKNOWN);
+    finish(averages, trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +342,7 @@ int main(void)
         cmocka_unit_test(keys_hand_on_why_args_cannot_be_read),
         cmocka_unit_test(overload_is_cut_from_qualified_ops),
         cmocka_unit_test(overload_splits_rows_when_asked),
+        cmocka_unit_test(ranks_split_rows_of_threads_and_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

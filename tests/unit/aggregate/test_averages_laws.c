@@ -473,7 +473,8 @@ static const struct marey_averages_options every_option = {.size = sizeof every_
                                                            .by_overload = true,
                                                            .by_stack = 2,
                                                            .percentiles = true,
-                                                           .include_python = true};
+                                                           .include_python = true,
+                                                           .by_rank = true};
 
 /* A trace that makes every column of the averages grow; then all its memory is counted. */
 static enum marey_status average_once(void *ctx, const struct marey_alloc *alloc)

@@ -334,7 +334,8 @@ static void device_rows_sort_by_their_sum(void **state)
 
 /* Fixture B04. What is not near is no help. */
 #define COLUMNS                                                                                    \
-    "name, kind, overload, calls, timed, self, self_share, total, total_share, mean, min, p50, "   \
+    "name, kind, overload, rank, calls, timed, self, self_share, total, total_share, mean, min, "  \
+    "p50, "                                                                                        \
     "p99, max, device_self, device_self_share, device_total, device_mean, device_operations, "     \
     "shapes, stack"
 
