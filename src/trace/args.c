@@ -12,7 +12,7 @@
 #include "trace/alike.h"
 #include "trace/model.h"
 
-enum arg_type { ARG_INT, ARG_TEXT };
+enum arg_type { ARG_INT, ARG_TEXT, ARG_INT_LISTS };
 
 static const struct {
     const char *key;
@@ -25,9 +25,9 @@ static const struct {
     [MAREY_ARG_PYTHON_ID] = {"Python id", ARG_INT},
     [MAREY_ARG_PYTHON_PARENT_ID] = {"Python parent id", ARG_INT},
     [MAREY_ARG_PYTHON_MODULE_ID] = {"Python module id", ARG_INT},
-    [MAREY_ARG_INPUT_DIMS] = {"Input Dims", ARG_TEXT},
+    [MAREY_ARG_INPUT_DIMS] = {"Input Dims", ARG_INT_LISTS},
     [MAREY_ARG_INPUT_TYPES] = {"Input type", ARG_TEXT},
-    [MAREY_ARG_INPUT_STRIDES] = {"Input Strides", ARG_TEXT},
+    [MAREY_ARG_INPUT_STRIDES] = {"Input Strides", ARG_INT_LISTS},
     [MAREY_ARG_CONCRETE_INPUTS] = {"Concrete Inputs", ARG_TEXT},
     [MAREY_ARG_CALL_STACK] = {"Call stack", ARG_TEXT},
     [MAREY_ARG_FINISHED] = {"finished", ARG_INT},
@@ -76,21 +76,75 @@ static int64_t read_int(struct marey_json *json, struct marey_textbuf *scratch)
     return raw.len > 0 && marey__json_i64(&number, &value) ? value : MAREY_UNKNOWN;
 }
 
-/* A string's own text, or the raw JSON of anything else, as an id of the late table. */
-static uint32_t read_text(struct decoding *decoding, struct marey_json *json)
+/* Behind the integer that JSON has at `at`; NULL if it has none there. */
+static const char *pass_integer(const char *at, const char *end)
 {
-    struct marey_str text = marey__json_sound_raw(json);
-    if (json->failed)
-        return MAREY_NONE;
-    if (text.ptr[0] == '"') {
-        marey__text_reset(&decoding->scratch);
-        marey__json_unescape((struct marey_str){text.ptr + 1, text.len - 2}, &decoding->scratch);
-        text = (struct marey_str){decoding->scratch.ptr, decoding->scratch.len};
+    at += *at == '-';
+    const char *digits = at;
+
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    const bool goes_on = at < end && *at == '-';
+    return at == digits || goes_on || (*digits == '0' && at > digits + 1) ? NULL : at;
+}
+
+/* Adds a text that has the structure of JSON as integers in lists, "[[2, 3], []]" however it is
+ * spaced; false if it holds anything else, which is no size. It may lie at the begin of `out`. */
+static bool add_int_lists(struct marey_textbuf *out, struct marey_str text)
+{
+    const bool is_own = text.ptr == out->ptr;
+    char *to = marey__text_reserve(out, 2 * text.len + 1);
+    if (to == NULL)
+        return false;
+    const char *at = is_own ? out->ptr : text.ptr;
+    const char *end = at + text.len;
+    const char *from = to;
+
+    while (at < end) {
+        if (*at == '[' || *at == ']' || *at == ',') {
+            *to++ = *at;
+            if (*at++ == ',')
+                *to++ = ' ';
+        } else if (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') {
+            at++;
+        } else {
+            const char *behind = pass_integer(at, end);
+            if (behind == NULL)
+                return false;
+            while (at < behind)
+                *to++ = *at++;
+        }
     }
-    if (decoding->scratch.failed)
-        return MAREY_NONE;
-    const uint32_t id = marey__intern(&decoding->table, text);
-    return id == MAREY_NONE ? MAREY_NONE : decoding->first_id + id;
+    out->len += (size_t)(to - from);
+    return true;
+}
+
+/* A string's own text, or the raw JSON of anything else, as an id of the late table; MAREY_NONE if
+ * it is not of its type. False without memory. */
+static bool read_text(struct decoding *decoding, enum arg_type type, struct marey_json *json,
+                      uint32_t *id)
+{
+    struct marey_textbuf *scratch = &decoding->scratch;
+    struct marey_str text = marey__json_sound_raw(json);
+    *id = MAREY_NONE;
+    if (json->failed)
+        return true;
+    marey__text_reset(scratch);
+    if (text.ptr[0] == '"') {
+        marey__json_unescape((struct marey_str){text.ptr + 1, text.len - 2}, scratch);
+        text = (struct marey_str){scratch->ptr, scratch->len};
+    }
+    if (type == ARG_INT_LISTS && text.len > 0) {
+        const size_t from = scratch->len;
+        if (!add_int_lists(scratch, text))
+            return !scratch->failed;
+        text = (struct marey_str){scratch->ptr + from, scratch->len - from};
+    }
+    if (scratch->failed)
+        return false;
+    const uint32_t place = marey__intern(&decoding->table, text);
+    *id = place == MAREY_NONE ? MAREY_NONE : decoding->first_id + place;
+    return place != MAREY_NONE;
 }
 
 /* A value that is cut by a fault leaves what an earlier member said. False without memory. */
@@ -102,10 +156,12 @@ static bool take_value(struct decoding *decoding, int arg, uint32_t slice, struc
             decoding->ints[arg][slice] = value;
         return !decoding->scratch.failed;
     }
-    const uint32_t id = read_text(decoding, json);
+    uint32_t id = MAREY_NONE;
+    if (!read_text(decoding, arg_table[arg].type, json, &id))
+        return false;
     if (!json->failed)
         decoding->texts[arg][slice] = id;
-    return json->failed || id != MAREY_NONE;
+    return true;
 }
 
 static enum marey_status decode_record(void *user, size_t i, struct marey_str args)

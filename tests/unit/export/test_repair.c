@@ -45,8 +45,9 @@ static void add_other(struct marey_textbuf *text, uint64_t *random)
 {
     marey__text_add_c(
         text, ONE_OF(random, "\"grid\": [1, 2, 3]", "\"y\": {\"a\": [1], \"b\": \"}\"}",
-                     "\"Input Dims\": [[2, 3], []]", "\"z\": \"a long text of its own, {[\"",
-                     "\"e\": []", "\"stall\": tru"));
+                     "\"Input Dims\": [[2, 3], []]", "\"Input Dims\": [[2, NaN], 01]",
+                     "\"Input Strides\": [-1, [\"1\"]]", "\"Input Dims\": 01",
+                     "\"z\": \"a long text of its own, {[\"", "\"e\": []", "\"stall\": tru"));
 }
 
 static void add_args(struct marey_textbuf *text, uint64_t *random)
@@ -120,6 +121,18 @@ static bool same_ints(struct pair *pair, enum marey_arg arg)
     return true;
 }
 
+static bool same_shapes(struct pair *pair, enum marey_arg arg)
+{
+    EXPECT_STATUS(marey_trace_decode_args(pair->a, MAREY_ARG_BIT(arg), NULL), MAREY_OK);
+    EXPECT_STATUS(marey_trace_decode_args(pair->b, MAREY_ARG_BIT(arg), NULL), MAREY_OK);
+    const uint32_t *a = marey_trace_arg_texts(pair->a, arg);
+    const uint32_t *b = marey_trace_arg_texts(pair->b, arg);
+    for (size_t i = 0; i < marey_trace_slices(pair->a).n; i++)
+        if (!same_string(pair, a[i], b[i]))
+            return differ(pair, "the shape of slice", i);
+    return true;
+}
+
 /* What figures are made of. */
 static bool same_numbers(struct pair *pair)
 {
@@ -129,7 +142,8 @@ static bool same_numbers(struct pair *pair)
     EXPECT_STATUS(marey_trace_decode_args(pair->b, bits, NULL), MAREY_OK);
     return same_tracks(pair) && same_slices(pair) && same_links(pair) &&
            same_ints(pair, MAREY_ARG_EXTERNAL_ID) && same_ints(pair, MAREY_ARG_SEQUENCE) &&
-           same_ints(pair, MAREY_ARG_EVENT_IDX) && same_ints(pair, MAREY_ARG_BYTES);
+           same_ints(pair, MAREY_ARG_EVENT_IDX) && same_ints(pair, MAREY_ARG_BYTES) &&
+           same_shapes(pair, MAREY_ARG_INPUT_DIMS) && same_shapes(pair, MAREY_ARG_INPUT_STRIDES);
 }
 
 static void expect_same_numbers(struct marey_trace *a, struct marey_trace *b,

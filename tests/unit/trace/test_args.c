@@ -1,6 +1,8 @@
 /*
  * Tests of src/trace/args.c and memory.c: args as columns, through a provider.
  */
+#include <stdio.h>
+
 #include "base/str.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
@@ -44,6 +46,50 @@ static struct marey_str text_of(const struct marey_trace *trace, enum marey_arg 
     const uint32_t *column = marey_trace_arg_texts(trace, arg);
     EXPECT_TRUE(column != NULL);
     return marey_trace_string(trace, column[made_slice(trace, name, start_ns)]);
+}
+
+static void shapes_are_integers_in_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dims;
+        const char *shape; /* NULL: none */
+    } cases[] = {
+        {"[]", "[]"},
+        {"[[2, 3], [], [[0, -1]]]", "[[2, 3], [], [[0, -1]]]"},
+        {"[ [2,3 ],\n[]]", "[[2, 3], []]"},
+        {"\"\"", ""},
+        {"\"[[2,\\t3]]\"", "[[2, 3]]"},
+        {"[[NaN]]", NULL},
+        {"[[null]]", NULL},
+        {"[[01]]", NULL},
+        {"[[\"2\"]]", NULL},
+        {"[[2.5]]", NULL},
+        {"[1-2]", NULL},
+        {"[-]", NULL},
+        {"nil", NULL},
+        {"[[2 3]]", NULL},
+        {"{}", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct made_provider provider = {0};
+        struct make_trace make;
+        char args[128];
+        (void)snprintf(args, sizeof args, "{\"Input Dims\": %s}", cases[i].dims);
+        make_trace_begin(&make, NULL);
+        make.provider = &provider;
+        make_thread(&make, "1", "1");
+        make_slice(&make, "cpu_op", "a", 0, 10);
+        make_args(&make, args);
+        struct marey_trace *trace = make_trace_end(&make);
+        EXPECT_STATUS(marey_trace_decode_args(trace, MAREY_ARG_BIT(MAREY_ARG_INPUT_DIMS), NULL),
+                      MAREY_OK);
+        const struct marey_str shape = text_of(trace, MAREY_ARG_INPUT_DIMS, "a", 0);
+        EXPECT_TRUE((shape.ptr != NULL) == (cases[i].shape != NULL));
+        if (shape.ptr != NULL)
+            EXPECT_VIEW(shape, cases[i].shape);
+        marey_trace_free(trace);
+    }
 }
 
 static void args_become_columns(void **state)
@@ -314,6 +360,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(args_become_columns),
+        cmocka_unit_test(shapes_are_integers_in_lists),
         cmocka_unit_test(args_take_no_fraction_for_an_integer),
         cmocka_unit_test(args_are_walked_for_what_is_missing_only),
         cmocka_unit_test(args_one_by_one_are_those_of_one_walk),
