@@ -177,6 +177,21 @@ struct marey_session_stats {
 MAREY_API void marey_session_get_stats(struct marey_session *session,
                                        struct marey_session_stats *stats);
 
+/* Of these stats what is known without a look at each record. */
+struct marey_session_usage {
+    uint64_t held_bytes; /* of chunks that may hold records of the session, so it may be one of a
+                            thread more than in the stats */
+    uint64_t n_lost;
+    uint64_t pool_bytes;
+    int64_t start_ns;
+    int64_t stop_ns;
+};
+
+/* \threads also while the session runs
+ * \cost a look at each chunk of 64 KiB, where the stats look at each record */
+MAREY_API void marey_session_get_usage(struct marey_session *session,
+                                       struct marey_session_usage *usage);
+
 /* ---- collectors ------------------------------------------------------------ */
 
 /* Loads a collector, or finds that it is loaded, by the path of its shared object.

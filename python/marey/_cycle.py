@@ -15,7 +15,7 @@ from marey import _core, _live_torch
 from marey._averages import Grouping
 from marey._left import Left
 from marey._rank import Rank, find_rank
-from marey._results import ProfileAverages, Results, SessionStats, add_stats
+from marey._results import ProfileAverages, Results, SessionStats, Usage, add_stats
 from marey._trace import Trace
 from marey._warn import tell
 
@@ -67,6 +67,10 @@ class Recording:
     @property
     def stats(self) -> SessionStats:
         return SessionStats(*self.session.stats())
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(*self.session.usage())
 
     def stop(self) -> None:
         if not self.is_running or not self.is_ours:
@@ -228,22 +232,34 @@ class Cycle(Results):
             return self._left.stats
         return add_stats([recording.stats for recording in self._recordings])
 
+    @property
+    def usage(self) -> Usage:
+        """Cheap, since it is asked for where a cycle begins and ends."""
+        if self._left is not None:
+            return self._left.usage
+        each = [recording.usage for recording in self._recordings]
+        return each[-1]._replace(
+            held_bytes=sum(usage.held_bytes for usage in each),
+            n_lost=sum(usage.n_lost for usage in each),
+            start_ns=each[0].start_ns,
+        )
+
     def held_bytes(self) -> int:
-        held = 0 if self._left is not None else self.stats.held_bytes
+        held = 0 if self._left is not None else self.usage.held_bytes
         return held + (0 if self._trace is None else sum(self._trace.footprint().values()))
 
     @property
     def wanted_bytes(self) -> int:
         """What a cycle like this one takes of the pool, and an eighth for one that is larger; all
         of it if this one found too little."""
-        stats = self.stats
-        return stats.pool_bytes if stats.n_lost > 0 else stats.held_bytes * 9 // 8
+        usage = self.usage
+        return usage.pool_bytes if usage.n_lost > 0 else usage.held_bytes * 9 // 8
 
     def tell_losses(self) -> None:
         """At its end: a table says it too, but who only writes files sees no table."""
-        stats = self.stats
-        if stats.n_lost == 0:
+        if self.usage.n_lost == 0:
             return
+        stats = self.stats
         lost = "1 record" if stats.n_lost == 1 else f"{stats.n_lost:,} records"
         what, less = f"cycle {self.number}", "fewer active steps"
         if self.n_active is None:
@@ -295,7 +311,7 @@ class Cycle(Results):
         if self._left is not None:
             return
         self._left = Left(
-            self._trace_now(), self.stats, self._asked.has_inputs, self._joins_steps
+            self._trace_now(), self.stats, self.usage, self._asked.has_inputs, self._joins_steps
         )
         self._trace = None
         for recording in self._recordings:

@@ -60,11 +60,11 @@ class Cycles(Results):
         whole = [cycle for cycle in self.done if cycle.is_whole]
         if not whole:
             return
-        pool_bytes = whole[-1].stats.pool_bytes
+        pool_bytes = whole[-1].usage.pool_bytes
         bound = pool_bytes // 2 if self._keep_bytes is None else self._keep_bytes
         next_bytes = max(cycle.wanted_bytes for cycle in self.done)
         held = [cycle.held_bytes() for cycle in whole]
-        in_pool = [cycle.stats.held_bytes for cycle in whole]
+        in_pool = [cycle.usage.held_bytes for cycle in whole]
         while whole and (
             (len(whole) > 1 and sum(held) > bound) or sum(in_pool) + next_bytes > pool_bytes
         ):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from marey._averages import Grouping
-from marey._results import ProfileAverages, SessionStats
+from marey._results import ProfileAverages, SessionStats, Usage
 
 if TYPE_CHECKING:
     from marey._trace import Trace
@@ -43,9 +43,15 @@ class Left:
     """Of one cycle."""
 
     def __init__(
-        self, trace: Trace, stats: SessionStats, has_inputs: bool, joins_steps: bool
+        self,
+        trace: Trace,
+        stats: SessionStats,
+        usage: Usage,
+        has_inputs: bool,
+        joins_steps: bool,
     ) -> None:
         self.stats = stats
+        self.usage = usage
         self._has_inputs = has_inputs
         self._averages: dict[Grouping, ProfileAverages] = {}
         for by_shape in (False, True) if has_inputs else (False,):

@@ -42,6 +42,16 @@ class SessionStats(NamedTuple):
     """Of a begin and its end, measured in a loop at the start; None: not measured."""
 
 
+class Usage(NamedTuple):
+    """Of the stats what takes no look at each record."""
+
+    held_bytes: int
+    n_lost: int
+    pool_bytes: int
+    start_ns: int
+    stop_ns: int | None
+
+
 def add_stats(all_stats: list[SessionStats]) -> SessionStats:
     """Those of several recordings, one after the other, as if they were one."""
     first, last = all_stats[0], all_stats[-1]

@@ -419,9 +419,20 @@ static const struct core_field stats_fields[] = {
 static const struct core_record stats_record =
     CORE_RECORD("session_stats", struct marey_session_stats, stats_fields);
 
+#define FIELD(member, kind) CORE_FIELD(struct marey_session_usage, member, kind)
+static const struct core_field usage_fields[] = {
+    FIELD(held_bytes, CORE_FIELD_COUNT64), FIELD(n_lost, CORE_FIELD_COUNT64),
+    FIELD(pool_bytes, CORE_FIELD_COUNT64), FIELD(start_ns, CORE_FIELD_NS),
+    FIELD(stop_ns, CORE_FIELD_NS),
+};
+#undef FIELD
+
+static const struct core_record usage_record =
+    CORE_RECORD("session_usage", struct marey_session_usage, usage_fields);
+
 bool core_describe_record(PyObject *dict)
 {
-    return core_record_describe(dict, &stats_record);
+    return core_record_describe(dict, &stats_record) && core_record_describe(dict, &usage_record);
 }
 
 static PyObject *session_stats(PyObject *self, PyObject *unused)
@@ -437,6 +448,19 @@ static PyObject *session_stats(PyObject *self, PyObject *unused)
     Py_END_ALLOW_THREADS
     session_leave(self);
     return core_record_tuple(&stats_record, &stats, NULL, NULL);
+}
+
+static PyObject *session_usage(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct marey_session_usage usage = {0};
+    struct marey_session *session = session_enter(self);
+
+    if (session == NULL)
+        return NULL;
+    marey_session_get_usage(session, &usage);
+    session_leave(self);
+    return core_record_tuple(&usage_record, &usage, NULL, NULL);
 }
 
 static PyObject *session_mark(PyObject *self, PyObject *unused)
@@ -500,6 +524,7 @@ static PyMethodDef session_methods[] = {
     {"add_meta", session_add_meta, METH_VARARGS, "Add a member to the trace's head."},
     {"trace", session_trace, METH_VARARGS, "A trace of what was recorded."},
     {"stats", session_stats, METH_NOARGS, "What it came to so far."},
+    {"usage", session_usage, METH_NOARGS, "Of that, what takes no look at each record."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -239,3 +239,25 @@ void marey_session_get_stats(struct marey_session *session, struct marey_session
         stats->stop_ns = marey__snapshot_ns(&snapshot, snapshot.stop_ticks);
     marey__snapshot_release(&snapshot);
 }
+
+void marey_session_get_usage(struct marey_session *session, struct marey_session_usage *usage)
+{
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_snapshot snapshot = {0};
+
+    *usage = (struct marey_session_usage){
+        .start_ns = session->start.epoch_ns,
+        .stop_ns = MAREY_UNKNOWN,
+    };
+    if (marey__session_snapshot(session, &alloc, &snapshot, NULL) != MAREY_OK)
+        return;
+    for (size_t i = 0; i < snapshot.n_chunks; i++)
+        usage->held_bytes += snapshot.chunk[i].n_words > 0 ? MAREY_CHUNK_BYTES : 0;
+    for (size_t i = 0; i < snapshot.n_parts; i++)
+        usage->n_lost += snapshot.part[i].n_lost;
+    usage->n_lost += snapshot.n_guarded;
+    usage->pool_bytes = marey__pool_bound(marey__recorder.pool);
+    if (!snapshot.is_running)
+        usage->stop_ns = marey__snapshot_ns(&snapshot, snapshot.stop_ticks);
+    marey__snapshot_release(&snapshot);
+}

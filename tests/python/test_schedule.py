@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey import ProfilerAction as Action
-from marey import _core, _machine, profiler, record_function
+from marey import _core, _cycle, _machine, profiler, record_function
 
 PROFILES = [marey.profile, profiler.profile]
 
@@ -303,6 +303,23 @@ def test_a_cycle_that_finds_no_room_says_so() -> None:
     assert [cycle.is_whole for cycle in prof.cycles] == [False, True]
     assert prof.key_averages().table().startswith("not clean")
     assert f"{n_lost:,}" in prof.key_averages().table()
+
+
+def test_no_record_is_looked_at_where_cycles_begin_and_end(
+    profile: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a cycle of a GiB would stop the program for a tenth of a second."""
+    def fail(self: Any) -> Any:
+        raise AssertionError("looks at each record")
+
+    prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=1, repeat=3))
+    with monkeypatch.context() as patch, prof:
+        patch.setattr(_cycle.Recording, "stats", property(fail))
+        for _ in range(6):
+            work()
+            prof.step()
+    assert prof.stats.n_records == 12
+    assert all(c.usage.held_bytes == c.stats.held_bytes for c in prof.cycles)
 
 
 def test_where_no_cycle_is_whole_averages_are_left() -> None:

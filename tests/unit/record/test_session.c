@@ -103,6 +103,26 @@ static void a_session_may_end_at_its_mark(void **state)
     marey_session_free(session);
 }
 
+static void usage_is_what_the_stats_say(void **state)
+{
+    (void)state;
+    struct marey_session *session = start(NULL);
+    struct marey_session_usage usage;
+    record(20000);
+    marey_session_get_usage(session, &usage);
+    EXPECT_I64(usage.stop_ns, MAREY_UNKNOWN);
+    EXPECT_U64(usage.held_bytes, stats_of(session).held_bytes);
+    stop(session);
+    marey_session_get_usage(session, &usage);
+    const struct marey_session_stats stats = stats_of(session);
+    EXPECT_U64(usage.held_bytes, stats.held_bytes);
+    EXPECT_U64(usage.pool_bytes, stats.pool_bytes);
+    EXPECT_U64(usage.n_lost, 0);
+    EXPECT_I64(usage.start_ns, stats.start_ns);
+    EXPECT_I64(usage.stop_ns, stats.stop_ns);
+    marey_session_free(session);
+}
+
 static void sessions_nest_and_overlap(void **state)
 {
     (void)state;
@@ -557,6 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(session_sees_its_own_time),
         cmocka_unit_test(a_session_may_end_at_its_mark),
+        cmocka_unit_test(usage_is_what_the_stats_say),
         cmocka_unit_test(sessions_nest_and_overlap),
         cmocka_unit_test(session_tells_what_a_range_costs),
         cmocka_unit_test(session_counts_what_finds_no_room),
