@@ -139,6 +139,16 @@ MAREY_API MAREY_MUST_CHECK enum marey_status marey_session_mark(struct marey_ses
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_session_end_at_mark(struct marey_session *session, bool at_mark, struct marey_error *err);
 
+/* Shows of a stopped session only what was recorded from `from_ns` on and before `until_ns`, since
+ * the Unix epoch, for who is told afterwards which part is wanted; MAREY_UNKNOWN is its own start
+ * or stop, and so is what lies outside of them. Traces and stats made from then on are of that
+ * part: what begins before it is not in them, what is open at its end is cut there, as if it had
+ * been recorded so. Records that found no room count in each part. It takes the place of an end at
+ * the mark. \fails MAREY_INVALID: the session runs, or the part ends before it begins */
+MAREY_API MAREY_MUST_CHECK enum marey_status marey_session_narrow(struct marey_session *session,
+                                                                  int64_t from_ns, int64_t until_ns,
+                                                                  struct marey_error *err);
+
 /* Stops if need be, and gives the records back when no trace needs them. NULL is allowed. */
 MAREY_API void marey_session_free(struct marey_session *session);
 

@@ -493,6 +493,32 @@ static PyObject *session_end_at_mark(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
+/* narrow(from_ns, until_ns); None is its own start or stop */
+static PyObject *session_narrow(PyObject *self, PyObject *args)
+{
+    struct marey_error err = {0};
+    PyObject *given[2];
+    int64_t ns[2] = {MAREY_UNKNOWN, MAREY_UNKNOWN};
+
+    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]))
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        if (given[i] == Py_None)
+            continue;
+        ns[i] = PyLong_AsLongLong(given[i]);
+        if (ns[i] == -1 && PyErr_Occurred() != NULL)
+            return NULL;
+    }
+    struct marey_session *session = session_enter(self);
+    if (session == NULL)
+        return NULL;
+    const enum marey_status status = marey_session_narrow(session, ns[0], ns[1], &err);
+    session_leave(self);
+    if (status != MAREY_OK)
+        return core_raise(core_state_of(self), &err);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef core_record_functions[] = {
     {"mark", record_mark, METH_O, "mark(name)\n--\n\nRecord a point in time."},
     {"counter", (PyCFunction)(void (*)(void))record_counter, METH_FASTCALL,
@@ -519,6 +545,7 @@ PyMethodDef core_record_functions[] = {
 static PyMethodDef session_methods[] = {
     {"stop", session_stop, METH_NOARGS, "Stop recording."},
     {"mark", session_mark, METH_NOARGS, "Note this moment."},
+    {"narrow", session_narrow, METH_VARARGS, "Show a part of what was recorded."},
     {"end_at_mark", session_end_at_mark, METH_O, "Move the end to the mark, or back to the stop."},
     {"free", session_free, METH_NOARGS, "Stop, and give the records back."},
     {"add_meta", session_add_meta, METH_VARARGS, "Add a member to the trace's head."},

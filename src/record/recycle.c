@@ -10,7 +10,7 @@
 static bool is_needed(uint64_t since_ticks, uint64_t until_ticks)
 {
     for (const struct marey_session *s = marey__recorder.sessions; s != NULL; s = s->next) {
-        const uint64_t start = s->start.ticks - s->epoch_ticks;
+        const uint64_t start = s->started.ticks - s->epoch_ticks;
         const uint64_t stop = s->is_running ? UINT64_MAX : s->stopped.ticks - s->epoch_ticks;
         if (since_ticks <= stop && until_ticks >= start)
             return true;

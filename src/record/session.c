@@ -99,6 +99,7 @@ static enum marey_status begin_locked(struct marey_session *session,
     session->is_tsc = recorder->is_tsc;
     session->epoch_ticks = recorder->epoch_ticks;
     session->start.ticks = recorder->epoch_ticks;
+    session->started.ticks = recorder->epoch_ticks;
     session->is_running = true;
     session->next = recorder->sessions;
     recorder->sessions = session;
@@ -114,6 +115,7 @@ static enum marey_status begin_locked(struct marey_session *session,
     session->range_cost_ns = marey__recorder_measure(marey__recorder_wants());
     session->n_guarded_before = atomic_load_explicit(&recorder->n_guarded, memory_order_relaxed);
     session->start = marey__clock_pair(recorder->is_tsc);
+    session->started = session->start;
     session->mark = session->start;
     marey__session_note_positions(session);
     return MAREY_OK;
@@ -219,7 +221,47 @@ enum marey_status marey_session_end_at_mark(struct marey_session *session, bool 
     if (session->is_running)
         return marey__fail(err, MAREY_INVALID, "the session runs, stop it before its end is moved");
     marey__recorder_lock();
+    session->start = session->started;
     session->stop = at_mark ? session->mark : session->stopped;
+    marey__recorder_unlock();
+    return MAREY_OK;
+}
+
+/* A moment of the session, on the line through its ends. */
+static struct marey_clock_pair moment_at(const struct marey_session *session, int64_t epoch_ns)
+{
+    const struct marey_clock_pair *from = &session->started;
+    const struct marey_clock_pair *to = &session->stopped;
+    const struct marey_clock_line line = marey__clock_line(from, to);
+    const uint64_t ns = (uint64_t)(epoch_ns - from->epoch_ns);
+    const marey_wide ticks = ((marey_wide)ns << MAREY_CLOCK_SHIFT) / line.ns_per_tick;
+
+    return (struct marey_clock_pair){
+        .ticks = from->ticks + (uint64_t)ticks,
+        .monotonic_ns = from->monotonic_ns + (int64_t)ns,
+        .epoch_ns = epoch_ns,
+        .width_ns = from->width_ns > to->width_ns ? from->width_ns : to->width_ns,
+    };
+}
+
+enum marey_status marey_session_narrow(struct marey_session *session, int64_t from_ns,
+                                       int64_t until_ns, struct marey_error *err)
+{
+    if (session->is_running)
+        return marey__fail(err, MAREY_INVALID, "the session runs, stop it before it is narrowed");
+    if (from_ns != MAREY_UNKNOWN && until_ns != MAREY_UNKNOWN && until_ns < from_ns)
+        return marey__fail(err, MAREY_INVALID, "a part of a session that ends before it begins");
+
+    const struct marey_clock_line line = marey__clock_line(&session->started, &session->stopped);
+    const int64_t first_ns = session->started.epoch_ns;
+    const int64_t last_ns = marey__clock_line_ns(&line, session->stopped.ticks);
+    const bool has_from = from_ns != MAREY_UNKNOWN && from_ns > first_ns;
+    const bool has_until = until_ns != MAREY_UNKNOWN && until_ns < last_ns;
+    marey__recorder_lock();
+    session->start =
+        has_from ? moment_at(session, from_ns < last_ns ? from_ns : last_ns) : session->started;
+    session->stop = has_until ? moment_at(session, until_ns > first_ns ? until_ns : first_ns)
+                              : session->stopped;
     marey__recorder_unlock();
     return MAREY_OK;
 }

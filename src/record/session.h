@@ -35,9 +35,10 @@ struct marey_session {
     bool is_running;
     bool is_tsc;
     uint64_t epoch_ticks;
-    struct marey_clock_pair start;
-    struct marey_clock_pair stop; /* its end, which may be the mark */
-    struct marey_clock_pair mark; /* without one: the start */
+    struct marey_clock_pair start;   /* of what it shows, as the next */
+    struct marey_clock_pair stop;    /* its end, which may be the mark */
+    struct marey_clock_pair mark;    /* without one: the start */
+    struct marey_clock_pair started; /* where it began to record, and stopped */
     struct marey_clock_pair stopped;
     int64_t clock_error_ns;           /* set at the stop */
     int64_t range_cost_ns;            /* measured at the start; MAREY_UNKNOWN */

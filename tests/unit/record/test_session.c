@@ -123,6 +123,47 @@ static void usage_is_what_the_stats_say(void **state)
     marey_session_free(session);
 }
 
+/* Each part has the records of its time, and all of them together each record once. */
+static void a_session_may_be_narrowed(void **state)
+{
+    (void)state;
+    struct marey_error err = {0};
+    struct marey_session *session = start(NULL);
+    record(2);
+    struct marey_session *inner = start(NULL);
+    record(20000);
+    stop(inner);
+    record(5);
+    EXPECT_STATUS(marey_session_narrow(session, 0, 1, &err), MAREY_INVALID);
+    stop(session);
+    const struct marey_session_stats all = stats_of(session);
+    const struct marey_session_stats part = stats_of(inner);
+    EXPECT_STATUS(marey_session_narrow(session, part.stop_ns, part.start_ns, &err), MAREY_INVALID);
+
+    EXPECT_OK(marey_session_narrow(session, part.start_ns, part.stop_ns, &err), &err);
+    const struct marey_session_stats same = stats_of(session);
+    EXPECT_I64(same.start_ns, part.start_ns);
+    EXPECT_TRUE(same.stop_ns - part.stop_ns <= 1 && part.stop_ns - same.stop_ns <= 1);
+    uint64_t n = same.n_records;
+    EXPECT_OK(marey_session_narrow(session, MAREY_UNKNOWN, part.start_ns, &err), &err);
+    n += stats_of(session).n_records;
+    EXPECT_OK(marey_session_narrow(session, part.stop_ns, MAREY_UNKNOWN, &err), &err);
+    n += stats_of(session).n_records;
+    EXPECT_U64(n, all.n_records);
+
+    EXPECT_OK(marey_session_narrow(session, all.stop_ns + 5, all.stop_ns + 9, &err), &err);
+    EXPECT_U64(stats_of(session).n_records, 0);
+    EXPECT_OK(marey_session_narrow(session, 5, 9, &err), &err); /* long before */
+    EXPECT_U64(stats_of(session).n_records, 0);
+    EXPECT_OK(marey_session_narrow(session, part.stop_ns, MAREY_UNKNOWN, &err), &err);
+    marey_session_free(inner); /* what is not shown is still needed */
+    EXPECT_OK(marey_session_narrow(session, MAREY_UNKNOWN, MAREY_UNKNOWN, &err), &err);
+    EXPECT_U64(stats_of(session).n_records, all.n_records);
+    EXPECT_I64(stats_of(session).start_ns, all.start_ns);
+    EXPECT_I64(stats_of(session).stop_ns, all.stop_ns);
+    marey_session_free(session);
+}
+
 static void sessions_nest_and_overlap(void **state)
 {
     (void)state;
@@ -578,6 +619,7 @@ int main(void)
         cmocka_unit_test(session_sees_its_own_time),
         cmocka_unit_test(a_session_may_end_at_its_mark),
         cmocka_unit_test(usage_is_what_the_stats_say),
+        cmocka_unit_test(a_session_may_be_narrowed),
         cmocka_unit_test(sessions_nest_and_overlap),
         cmocka_unit_test(session_tells_what_a_range_costs),
         cmocka_unit_test(session_counts_what_finds_no_room),
