@@ -7,6 +7,7 @@ it is first asked for.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from marey._rank import Rank, find_rank
 from marey._results import ProfileAverages, Results, SessionStats, Usage, add_stats
 from marey._trace import Trace
 from marey._warn import tell
+from marey._windows import Windows
 
 LOADER = "enumerate(DataLoader)"
 """What torch's DataLoader records when it is asked for a batch, also for one that there is not."""
@@ -41,11 +43,15 @@ class Asked(NamedTuple):
         return bool(self.wants & _core.WANT_INPUTS)
 
 
+_numbers = itertools.count(1)
+
+
 class Recording:
     """A session, with all that is in place while it runs; stopped when nobody holds it."""
 
     def __init__(self, asked: Asked) -> None:
         self.pid = os.getpid()
+        self.number = next(_numbers)
         self._has_ranges = False
         self.is_running = False
         self.rank = find_rank()
@@ -132,8 +138,14 @@ class Cycle(Results):
     """
 
     def __init__(
-        self, asked: Asked, number: int, n_active: int | None, metadata: dict[str, str]
+        self,
+        asked: Asked,
+        number: int,
+        n_active: int | None,
+        metadata: dict[str, str],
+        windows: Windows | None = None,
     ) -> None:
+        """windows: where its recordings are noted."""
         self.number = number
         self.n_active = n_active
         self.steps: list[int] = []
@@ -142,6 +154,7 @@ class Cycle(Results):
         self._asked = asked
         self._joins_steps = asked.joins_steps
         self._metadata = metadata  # the profile's own, which may still grow
+        self._windows = windows or Windows()
         self._recordings: list[Recording] = []
         self._step_from = 0  # the recording that has the last step's begin, or is all of that step
         self._step_is_marked = False  # the begin is in it
@@ -163,10 +176,13 @@ class Cycle(Results):
         if not self.is_running:
             self._trace = None
             self._recordings.append(Recording(self._asked))
+            self._windows.note(self._recordings[-1])
 
     def pause(self) -> None:
         """Also the end."""
-        self._recordings[-1].stop()
+        if self.is_running:
+            self._recordings[-1].stop()
+            self._windows.note(self._recordings[-1])
 
     def drop(self) -> None:
         for recording in self._recordings:
@@ -189,6 +205,8 @@ class Cycle(Results):
             return False
         for recording in later:
             recording.session.end_at_mark(True)  # its start
+        for recording in self._recordings[self._step_from :]:
+            self._windows.note(recording)
         self._trace = None
         return True
 
@@ -231,6 +249,10 @@ class Cycle(Results):
         if self._left is not None:
             return self._left.stats
         return add_stats([recording.stats for recording in self._recordings])
+
+    @property
+    def recording_numbers(self) -> list[int]:
+        return [recording.number for recording in self._recordings]
 
     @property
     def usage(self) -> Usage:

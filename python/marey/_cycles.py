@@ -8,6 +8,7 @@ from marey._left import Parts, joined
 from marey._results import ProfileAverages, Results, SessionStats, add_stats
 from marey._trace import Trace
 from marey._warn import tell
+from marey._windows import Windows
 
 
 class Cycles(Results):
@@ -17,6 +18,7 @@ class Cycles(Results):
         self.metadata: dict[str, str] = {}
         self.done: list[Cycle] = []
         self.running: Cycle | None = None
+        self.windows = Windows()
         self._asked = asked
         self._joins_steps = asked.joins_steps
         self._keep_bytes = keep_bytes
@@ -27,7 +29,7 @@ class Cycles(Results):
 
     def begin(self, n_active: int | None) -> Cycle:
         self._make_room()
-        cycle = Cycle(self._asked, len(self.done) + 1, n_active, self.metadata)
+        cycle = Cycle(self._asked, len(self.done) + 1, n_active, self.metadata, self.windows)
         self.running = cycle
         return cycle
 
@@ -81,6 +83,15 @@ class Cycles(Results):
 
     def shown(self) -> list[Cycle]:
         return [*self.done, self.running] if self.running is not None else self.done
+
+    @property
+    def recording_numbers(self) -> list[int]:
+        return [number for cycle in self.shown() for number in cycle.recording_numbers]
+
+    @property
+    def whole(self) -> list[Cycle]:
+        """Those whose records are still held."""
+        return [cycle for cycle in self.shown() if cycle.is_whole]
 
     @property
     def are_whole(self) -> bool:

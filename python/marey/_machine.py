@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from marey import _core
-from marey._cycle import Asked, Cycle
+from marey._cycle import Asked, Cycle, Recording
 from marey._cycles import Cycles
 from marey._schedule import ProfilerAction, action_of, n_active_of
 from marey._warn import tell, warn
@@ -173,7 +173,9 @@ class Machine:
         """Records the first step whatever the schedule says, for the case that it stays the only
         one: a loop without step() would leave nothing."""
         if self.schedule is not None and self.action not in RECORDING:
-            self._standby = Cycle(self.asked, 1, None, self.cycles.metadata)
+            self._standby = Cycle(
+                self.asked, 1, None, self.cycles.metadata, self.cycles.windows
+            )
 
     def _leave_standby(self) -> None:
         if self._standby is not None:
@@ -315,6 +317,11 @@ class Machine:
         self._cancel_warming()
         self._leave_standby()
         self.cycles.running = None
+
+    def running_recordings(self) -> list[Recording]:
+        """Those that a process which begins now may be in."""
+        cycles = (self.cycles.running, self._standby)
+        return [cycle._recordings[-1] for cycle in cycles if cycle is not None]
 
     # -- results
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from marey import _core, _live_torch
 from marey._averages import Grouping
 from marey._cycle import Asked, Cycle
+from marey._cycles import Cycles
 from marey._errors import CollectorError
 from marey._left import joined
 from marey._machine import Machine
@@ -153,9 +154,9 @@ class Profiled(Results):
     _has_begun = False  # and is not just another view of a profiler's results
 
     def _begin(self) -> None:
-        self._machine.start()
-        if self._workers is not None:
+        if self._workers is not None and not self._machine.is_running:
             self._workers.clear()
+        self._machine.start()
         self._has_begun = True
         _running.add(self)
 
@@ -173,7 +174,7 @@ class Profiled(Results):
         """Each cycle for itself: of a program without a schedule there is one."""
         return tuple(self._machine.cycles.shown())
 
-    def _shown(self) -> Results:
+    def _shown(self) -> Cycle | Cycles:
         if self._focus is not None:
             return self._focus
         if not self._machine.cycles.shown():
@@ -181,23 +182,25 @@ class Profiled(Results):
         return self._machine.cycles
 
     def _trace_now(self) -> Trace:
-        trace = self._shown()._trace_now()
+        shown = self._shown()
+        trace = shown._trace_now()
         if self._workers is None:
             return trace
         self._workers.tell_missing()
-        return self._workers.join(trace)
+        whole = shown.whole if isinstance(shown, Cycles) else [shown]
+        return self._workers.join(trace, [n for c in whole for n in c.recording_numbers])
 
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
         shown, cycles = self._shown(), self._machine.cycles
         if self._workers is None:
             return shown._averages_now(grouping)
-        if not self._workers.files():
+        if not self._workers.files(shown.recording_numbers):
             self._workers.tell_missing()
             return shown._averages_now(grouping)
         if shown is not cycles or cycles.are_whole:
             return ProfileAverages(self._trace_now(), grouping)
         self._workers.tell_missing()
-        own, workers = cycles.parts_now(), self._workers.trace()
+        own, workers = cycles.parts_now(), self._workers.trace(cycles.recording_numbers)
 
         def parts(grouping: Grouping) -> list[ProfileAverages]:
             of_workers = [] if workers is None else [ProfileAverages(workers, grouping)]
@@ -211,6 +214,7 @@ class Profiled(Results):
         function."""
         if self._workers is None:
             self._workers = Workers(self._machine.asked)
+            self._workers.open(self._machine.cycles.windows, self._machine.running_recordings())
             # Ours and theirs are one rank, also where nobody has told which.
             self._machine.cycles.metadata.setdefault("distributedInfo", '{"rank": 0}')
             self._machine.cycles.forget_traces()

@@ -2,8 +2,9 @@
 
     loader = DataLoader(data, num_workers=4, worker_init_fn=prof.worker_init())
 
-A worker is recorded from its start to its end. It is in the results once it has ended, which a
-loader's workers do when their epoch is over (without persistent_workers).
+A worker is recorded from its start to its end, and leaves of it what lies in the spans in which the
+profile recorded, a file each. It is in the results once it has ended, which a loader's workers do
+when their epoch is over (without persistent_workers).
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from marey import _core, _live_torch
 from marey._cycle import Asked, Recording
 from marey._trace import Trace
 from marey._warn import tell
+from marey._windows import Windows, read_windows
 
 FIRST = 100
 """Before what a worker's own libraries do at its end."""
@@ -32,6 +34,7 @@ SIGNED_IN = ".in"
 once it has handed over. So a worker that was killed is told from one that still runs, whatever
 its number is given to afterwards."""
 SIGNED_OUT = ".out"
+WINDOWS = "windows"
 
 _joined: set[str] = set()
 """Folders in which this process has signed in, each with its number."""
@@ -42,6 +45,7 @@ class Place:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self.windows = os.path.join(folder, WINDOWS)
         self.path = os.path.join(folder, f"{os.getpid()}-{time.time_ns()}")
         self._lock = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
         with contextlib.suppress(OSError):  # no locks here: it counts as ended
@@ -59,7 +63,12 @@ def _leave(place: Place, recording: Recording, label: str) -> None:
     try:
         session.add_meta("distributedInfo", recording.rank.json or '{"rank": 0}')
         session.add_meta("worker", label)
-        Trace(session.trace()).export_chrome_trace(place.path + ".json", overwrite=True)
+        for number, (from_ns, until_ns) in read_windows(place.windows).items():
+            session.narrow(from_ns, until_ns)
+            stats = recording.stats
+            if stats.n_records > 0 or stats.n_lost > 0:
+                path = f"{place.path}.{number}.json"
+                Trace(session.trace()).export_chrome_trace(path, overwrite=True)
         place.leave()
     except (OSError, _core.MareyError) as error:
         if os.path.exists(place.path + SIGNED_IN):
@@ -156,9 +165,14 @@ class Workers:
     def init(self, then: Callable[[int], Any] | None) -> WorkerInit:
         return WorkerInit(self._folder, self._asked, then)
 
-    def files(self) -> tuple[str, ...]:
-        """Of those that have ended. A file appears whole."""
-        names = [name for name in os.listdir(self._folder) if name.endswith(".json")]
+    def open(self, windows: Windows, recordings: Iterable[Recording]) -> None:
+        """The profile's windows are written for them from now on."""
+        windows.open(os.path.join(self._folder, WINDOWS), recordings)
+
+    def files(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """What those that have ended did in these recordings. A file appears whole."""
+        endings = tuple(f".{number}.json" for number in numbers)
+        names = [name for name in os.listdir(self._folder) if name.endswith(endings)]
         return tuple(os.path.join(self._folder, name) for name in sorted(names))
 
     def clear(self) -> None:
@@ -173,9 +187,9 @@ class Workers:
             ):
                 os.unlink(path)
 
-    def join(self, trace: Trace) -> Trace:
-        """The trace with those of the workers: a file for each process, of one rank."""
-        files = self.files()
+    def join(self, trace: Trace, numbers: Iterable[int]) -> Trace:
+        """The trace of these recordings with those of the workers, of one rank."""
+        files = self.files(numbers)
         if not files:
             return trace
         if self._joined is not None and self._joined[0] is trace and self._joined[1] == files:
@@ -188,9 +202,9 @@ class Workers:
         self._joined = trace, files, joined
         return joined
 
-    def trace(self) -> Trace | None:
+    def trace(self, numbers: Iterable[int]) -> Trace | None:
         """Of the workers alone; None, which is told: it cannot be had."""
-        return self._read(self.files())
+        return self._read(self.files(numbers))
 
     def _read(self, files: tuple[str, ...]) -> Trace | None:
         try:

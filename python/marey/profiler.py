@@ -25,9 +25,9 @@ from typing import Any, Literal
 from marey import _core
 from marey._core import record_function
 from marey._cycle import Cycle
+from marey._cycles import Cycles
 from marey._machine import Machine
 from marey._profile import Profiled, ask, prepare_torch, tell_kernels_missing
-from marey._results import Results
 from marey._schedule import ProfilerAction, ProfilerActivity, schedule
 from marey._torch import TorchView
 from marey._torch_args import (
@@ -149,7 +149,7 @@ class TorchProfiled(Profiled):
             raise ValueError(f"no compat '{compat}': None for Marey's numbers, or 'torch'")
         self._compat = compat
 
-    def _shown(self) -> Results:
+    def _shown(self) -> Cycle | Cycles:
         if self._focus is None and not self._machine.was_started:
             raise NotInitializedError(
                 "Profiler must be initialized before its results are asked for: it was not started"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import marey
-from marey import record_function
+from marey import profiler, record_function
 
 WAIT_S = 120
 METHODS = ["fork", "spawn", "forkserver"]
@@ -116,6 +116,85 @@ def test_who_signs_in_twice_is_recorded_once() -> None:
         assert process.exitcode == 0
     assert [event.name for event in prof.events()] == ["here"]
     assert len({event.track.process for event in prof.events()}) == 1
+
+
+def obedient(init: Any, orders: Any, done: Any) -> None:
+    """Records what it is told to, when it is told to."""
+    init(0)
+    for name in iter(orders.get, ""):
+        work(name)
+        done.put(name)
+
+
+class Obedient:
+    def __init__(self, prof: Any) -> None:
+        context: Any = multiprocessing.get_context("fork")
+        self.orders, self.done = context.SimpleQueue(), context.SimpleQueue()
+        arguments = prof.worker_init(), self.orders, self.done
+        self.process = context.Process(target=obedient, args=arguments)
+        self.process.start()
+
+    def work(self, name: str) -> None:
+        self.orders.put(name)
+        assert self.done.get() == name
+
+    def end(self) -> None:
+        self.orders.put("")
+        self.process.join(WAIT_S)
+        assert self.process.exitcode == 0
+
+
+def of_work(results: Any) -> list[str]:
+    return sorted(e.name for e in results.events() if e.name.startswith("step"))
+
+
+@pytest.mark.parametrize("profile", [marey.profile, profiler.profile])
+@pytest.mark.parametrize("keep_bytes", [None, 1])
+def test_workers_are_in_the_cycles_in_which_they_worked(profile: Any, keep_bytes: Any) -> None:
+    plan = marey.schedule(wait=1, warmup=1, active=1, repeat=2)
+    with profile(schedule=plan, keep_bytes=keep_bytes) as prof:
+        lasting = Obedient(prof)
+        for i in range(7):
+            lasting.work(f"step {i}")
+            prof.step()
+        lasting.work("step 7")
+    lasting.end()
+    counts = {row.key: row.count for row in prof.key_averages() if row.key.startswith("step")}
+    assert counts == {"step 2": 1, "step 5": 1}
+    assert of_work(prof) == ["step 2", "step 5"]
+
+
+def test_a_cycle_handed_over_has_its_own_workers_only(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def ready(prof: Any) -> None:
+        prof.export_chrome_trace(tmp_path / "cycle.json")
+        assert of_work(marey.load(tmp_path / "cycle.json")) == of_work(prof)
+        seen.append(of_work(prof))
+
+    plan = marey.schedule(wait=0, warmup=1, active=2, repeat=2)
+    with profiler.profile(schedule=plan, on_trace_ready=ready) as prof:
+        for i in range(6):
+            worker = Obedient(prof)
+            worker.work(f"step {i}")
+            worker.end()
+            prof.step()
+    assert seen == [["step 1", "step 2"], ["step 4", "step 5"]]
+    assert of_work(prof) == ["step 1", "step 2", "step 4", "step 5"]
+
+
+def test_what_a_worker_does_while_it_is_switched_off_is_not_there() -> None:
+    cpu = [marey.ProfilerActivity.CPU]
+    with marey.profile() as prof:
+        worker = Obedient(prof)
+        worker.work("step on")
+        prof.toggle_collection_dynamic(False, cpu)
+        worker.work("step off")
+        prof.toggle_collection_dynamic(True, cpu)
+        worker.work("step again")
+    worker.work("step after the stop")
+    worker.end()
+    assert of_work(prof) == ["step again", "step on"]
 
 
 OUTLIVED = """
