@@ -341,9 +341,11 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_FINDING,
             .reason = "same_records",
-            .meaning = "files, or parts of one, with the slices of an earlier one: a copy of it",
-            .effect = "its calls and times are counted once more",
-            .remedy = "give each trace once",
+            .meaning =
+                "files, or parts of one, whose slices, all or half of them and more, are also "
+                "those of another: a copy of it, or of a part",
+            .effect = "calls and times of what is in both are counted once more",
+            .remedy = "give each trace once, and of a file and a part of it the whole one",
             .best_grade = 'C',
         },
     [MAREY_REASON_MISSING_RANKS] =

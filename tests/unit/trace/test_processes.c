@@ -306,6 +306,67 @@ static void a_source_with_the_slices_of_another_is_told(void **state)
     marey_trace_free(trace);
 }
 
+/* A source of n slices of process `process` from the `first` of a program on, each `late_ns` late.
+ */
+static void make_stretch(struct make_trace *make, const char *process, int64_t late_ns, int first,
+                         int n)
+{
+    make_source(make, MAREY_UNKNOWN);
+    make_thread(make, process, "1");
+    for (int i = first; i < first + n; i++)
+        make_timed(make, "cpu_op", i % 3 == 0 ? "a" : "b", 10000 * (int64_t)i + late_ns,
+                   500 + i % 5);
+}
+
+static uint64_t copies_of(int64_t late_ns, const char *process, int first, int n)
+{
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_stretch(&make, "7", 0, 0, 40);
+    make_stretch(&make, process, late_ns, first, n);
+    struct marey_trace *trace = make_trace_end(&make);
+    const uint64_t n_copies = count(trace, "same_records");
+    marey_trace_free(trace);
+    return n_copies;
+}
+
+static void a_source_with_half_of_its_slices_in_another_is_told(void **state)
+{
+    (void)state;
+    EXPECT_U64(copies_of(0, "7", 0, 20), 1);
+    EXPECT_U64(copies_of(0, "7", 24, 16), 1);
+    EXPECT_U64(copies_of(0, "7", 20, 40), 1);
+    EXPECT_U64(copies_of(0, "7", 20, 1000), 1); /* half of the smaller one, which comes first */
+    EXPECT_U64(copies_of(0, "7", 21, 1000), 0);
+    EXPECT_U64(copies_of(0, "7", -1000, 1020), 1);
+    EXPECT_U64(copies_of(1, "7", 0, 40), 1);    /* another rounding */
+    EXPECT_U64(copies_of(2000, "7", 0, 40), 0); /* another time */
+    EXPECT_U64(copies_of(0, "8", 0, 20), 0);    /* another process */
+    EXPECT_U64(copies_of(0, "7", 25, 15), 0);   /* too few to be sure */
+    EXPECT_U64(copies_of(0, "7", 21, 39), 0);   /* less than half */
+}
+
+static void a_part_is_told_beside_its_whole_in_any_order_and_size(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_stretch(&make, "7", 0, 0, 2000);
+    make_stretch(&make, "7", 0, 0, 150000); /* the whole; so many that they are not all compared */
+    make_stretch(&make, "7", 1, 100000, 50000);
+    make_stretch(&make, "8", 0, 0, 100000);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_ledger ledger = {0};
+    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        if (strcmp(ledger.rows[i].reason, "same_records") == 0) {
+            EXPECT_U64(marey_place_of_offset(ledger.rows[i].example_offset[0]).source_idx, 1);
+            EXPECT_U64(marey_place_of_offset(ledger.rows[i].example_offset[1]).source_idx, 3);
+        }
+    EXPECT_U64(count(trace, "same_records"), 2);
+    marey_trace_free(trace);
+}
+
 static enum marey_status build_cycles(void *ctx, const struct marey_alloc *alloc)
 {
     (void)ctx;
@@ -349,6 +410,8 @@ int main(void)
         cmocka_unit_test(workers_of_a_program_take_no_rank_from_it),
         cmocka_unit_test(what_a_file_says_of_its_parts_is_believed),
         cmocka_unit_test(a_source_with_the_slices_of_another_is_told),
+        cmocka_unit_test(a_source_with_half_of_its_slices_in_another_is_told),
+        cmocka_unit_test(a_part_is_told_beside_its_whole_in_any_order_and_size),
         cmocka_unit_test(processes_are_found_or_no_memory_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
