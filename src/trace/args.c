@@ -11,6 +11,7 @@
 #include "base/order.h"
 #include "trace/alike.h"
 #include "trace/model.h"
+#include "trace/rows.h"
 
 enum arg_type { ARG_INT, ARG_TEXT, ARG_INT_LISTS };
 
@@ -117,6 +118,25 @@ static bool add_int_lists(struct marey_textbuf *out, struct marey_str text)
     }
     out->len += (size_t)(to - from);
     return true;
+}
+
+int64_t marey__args_int(struct marey_str args, enum marey_arg arg, struct marey_textbuf *scratch)
+{
+    struct marey_json json = marey__json(args);
+    struct marey_str key;
+    int64_t found = MAREY_UNKNOWN;
+    if (args.ptr == NULL || !marey__json_enter(&json, '{'))
+        return MAREY_UNKNOWN;
+    while (marey__json_key(&json, &key)) {
+        if (find_arg(key) != (int)arg) {
+            (void)marey__json_sound_raw(&json);
+            continue;
+        }
+        const int64_t value = read_int(&json, scratch);
+        if (!json.failed)
+            found = value;
+    }
+    return found;
 }
 
 /* A string's own text, or the raw JSON of anything else, as an id of the late table; MAREY_NONE if

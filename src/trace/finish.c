@@ -221,7 +221,7 @@ static bool order_rows(struct marey_builder *builder)
     if (!marey__find_processes(builder) || !marey__note_copies(builder))
         return false;
     if (!marey__sort_tracks(trace) || !marey__name_tracks(trace) || !marey__sort_slices(trace) ||
-        !marey__clip_wild(trace))
+        !marey__order_ties(trace) || !marey__clip_wild(trace))
         return false;
     if (!marey__sort_points(trace, &trace->instants) ||
         !marey__sort_points(trace, &trace->counters) || !marey__sort_flows(trace) ||

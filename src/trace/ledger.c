@@ -461,6 +461,15 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "device operations that begin before another of their stream has ended",
             .effect = "a sum of them is more than the time in which the stream was busy",
         },
+    [MAREY_REASON_SAME_INTERVAL] =
+        {
+            .map = MAREY_LEDGER_INFO,
+            .reason = "same_interval",
+            .meaning = "slices with the begin and end of another on their thread, and no ids that "
+                       "tell which is around the other: the name decides",
+            .effect = "self time and device time may stand at the one instead of the other; their "
+                      "sum does not change",
+        },
     [MAREY_REASON_FLOW_START_ALONE] =
         {
             .map = MAREY_LEDGER_INFO,

@@ -443,6 +443,13 @@ static void no_memory_leaves_nothing_behind(void **state)
     static const char text[] = LIST(X("caf\xc3\xa9\\n", "1", "1") "," X("b", "1", "1"));
     const char *plain[] = {put_text(folder, "plain", text), put_text(folder, "plain2", text)};
     const char *gz[] = {put_file(folder, "gz", packed, len), put_file(folder, "gz2", packed, len)};
+    /* One interval twice: ids are read while the trace is put in order. */
+    static const char tied[] = LIST("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":1,"
+                                    "\"dur\":2,\"args\":{\"External id\":1}},"
+                                    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"ts\":1,"
+                                    "\"dur\":2,\"args\":{\"External id\":\"\\u0032\"}}");
+    const char *ties[] = {put_text(folder, "tied", tied), put_text(folder, "tied2", tied)};
+    EXPECT_TRUE(alloc_fail_sweep(import_and_walk, ties) > alloc_fail_sweep(import_and_walk, plain));
     EXPECT_TRUE(alloc_fail_sweep(import_and_walk, plain) > 20);
     EXPECT_TRUE(alloc_fail_sweep(import_and_walk, gz) > 20);
 }
