@@ -70,6 +70,24 @@ static enum marey_status tell_left_out(const char *folder, struct marey_error *e
     return MAREY_OK;
 }
 
+/* A link to a file beside it is no second file. */
+static enum marey_status tell_links(const char *folder, struct marey_error *err)
+{
+    char **files = NULL;
+    size_t n = 0;
+
+    const enum marey_status status = marey_import_list_links(folder, &files, &n, err);
+    if (status != MAREY_OK)
+        return status;
+    if (n == 2)
+        message_print("passed over: '%s', a link to '%s'", files[0], files[1]);
+    else if (n > 2)
+        message_print("passed over: '%s', a link to '%s', and %zu more %s", files[0], files[1],
+                      n / 2 - 1, n == 4 ? "link" : "links");
+    marey_import_paths_free(files);
+    return MAREY_OK;
+}
+
 static enum marey_status add_folder(struct input_paths *paths, const char *folder,
                                     struct marey_error *err)
 {
@@ -84,7 +102,8 @@ static enum marey_status add_folder(struct input_paths *paths, const char *folde
         if (!add_path(paths, files[i], true))
             return MAREY_NOMEM;
     }
-    return tell_left_out(folder, err);
+    const enum marey_status told = tell_links(folder, err);
+    return told == MAREY_OK ? tell_left_out(folder, err) : told;
 }
 
 static void release_paths(struct input_paths *paths)

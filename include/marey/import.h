@@ -60,7 +60,8 @@ marey_import_bytes(struct marey_str bytes, const struct marey_import_options *op
                    struct marey_trace **trace, struct marey_error *err);
 
 /* The trace files of a folder: names that end in .json or .json.gz and, where any
- * name ends in .pt.trace.json(.gz), only those; sorted by name.
+ * name ends in .pt.trace.json(.gz), only those; sorted by name. Of several names of one file,
+ * as of a link to a file beside it, one.
  * \owns gives *paths (n strings in one block), freed by marey_import_paths_free
  * \fails MAREY_IO, MAREY_INVALID (none in there), MAREY_NOMEM */
 MAREY_API MAREY_MUST_CHECK enum marey_status
@@ -73,6 +74,13 @@ marey_import_list_folder(const char *folder, char ***paths, size_t *n, struct ma
  * \fails as marey_import_list_folder */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_import_list_left_out(const char *folder, char ***paths, size_t *n, struct marey_error *err);
+
+/* The further names of files of a folder, which neither of the two above gives: *n is even, behind
+ * each name stands the one that they give. *n may be 0.
+ * \owns as marey_import_list_folder
+ * \fails as marey_import_list_folder */
+MAREY_API MAREY_MUST_CHECK enum marey_status
+marey_import_list_links(const char *folder, char ***paths, size_t *n, struct marey_error *err);
 MAREY_API void marey_import_paths_free(char **paths);
 
 #ifdef __cplusplus

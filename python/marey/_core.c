@@ -298,6 +298,11 @@ static PyObject *module_list_left_out(PyObject *module, PyObject *args)
     return list_paths(module, args, marey_import_list_left_out);
 }
 
+static PyObject *module_list_links(PyObject *module, PyObject *args)
+{
+    return list_paths(module, args, marey_import_list_links);
+}
+
 /* ---- the module ------------------------------------------------------------------------- */
 
 struct core_state *core_state_of(PyObject *object)
@@ -317,6 +322,7 @@ static PyMethodDef module_methods[] = {
     {"import_bytes", module_import_bytes, METH_VARARGS, "Load a trace from memory."},
     {"list_folder", module_list_folder, METH_VARARGS, "The trace files of a folder."},
     {"list_left_out", module_list_left_out, METH_VARARGS, "Files of a folder that are not read."},
+    {"list_links", module_list_links, METH_VARARGS, "Each link in a folder, and its file."},
     {"library_path", module_library_path, METH_NOARGS, "Where the loaded libmarey lies."},
     {"version", module_version, METH_NOARGS, "Version of the loaded libmarey."},
     {"table_columns", module_table_columns, METH_NOARGS, "Names that columns= takes."},

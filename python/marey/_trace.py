@@ -154,6 +154,10 @@ def _files_of(path: Path) -> list[str]:
         how = "name them to read them" if more else "name it to read it"
         others = "others in the folder end in .pt.trace.json(.gz), as those of torch do"
         warnings.warn(f"passed over: '{left_out[0]}'{more}: {others}, {how}", stacklevel=4)
+    if links := _core.list_links(name):
+        n_more = len(links) // 2 - 1
+        more = f", and {n_more} more link{'s' * (n_more > 1)}" if n_more else ""
+        warnings.warn(f"passed over: '{links[0]}', a link to '{links[1]}'{more}", stacklevel=4)
     return files
 
 

@@ -8,19 +8,30 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "marey/import.h"
 
+struct name {
+    size_t start; /* in the text of the listing */
+    dev_t device;
+    ino_t inode;
+    bool has_file; /* the two above are known: no link into nothing */
+    bool is_link;
+    uint32_t same_as; /* the name by which its file is known: mostly its own */
+};
+
 /* Names of a folder: their texts one after another, each with its zero. */
 struct listing {
     struct marey_alloc alloc;
     struct marey_textbuf text;
-    size_t *start; /* [n] of text */
+    struct name *name; /* [n] */
     size_t n;
     size_t capacity;
     bool has_kineto; /* any name ends as torch ends them */
@@ -36,17 +47,28 @@ static bool is_trace_name(struct marey_str name)
     return marey__str_ends(name, ".json") || marey__str_ends(name, ".json.gz");
 }
 
-static bool add_name(struct listing *listing, struct marey_str name)
+static bool add_name(struct listing *listing, int dir_fd, struct marey_str text)
 {
-    void *start = listing->start;
+    void *at = listing->name;
+    struct stat file;
+    struct stat entry;
 
-    if (!marey__grow(&listing->alloc, &start, &listing->capacity, listing->n + 1,
-                     sizeof *listing->start))
+    if (!marey__grow(&listing->alloc, &at, &listing->capacity, listing->n + 1,
+                     sizeof *listing->name))
         return false;
-    listing->start = start;
-    listing->start[listing->n++] = listing->text.len;
-    marey__text_add(&listing->text, name.ptr, name.len + 1);
-    listing->has_kineto = listing->has_kineto || is_kineto_name(name);
+    listing->name = at;
+    struct name *name = &listing->name[listing->n];
+    *name = (struct name){.start = listing->text.len, .same_as = (uint32_t)listing->n};
+    name->has_file = fstatat(dir_fd, text.ptr, &file, 0) == 0;
+    name->is_link =
+        fstatat(dir_fd, text.ptr, &entry, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(entry.st_mode);
+    if (name->has_file) {
+        name->device = file.st_dev;
+        name->inode = file.st_ino;
+    }
+    listing->n++;
+    marey__text_add(&listing->text, text.ptr, text.len + 1);
+    listing->has_kineto = listing->has_kineto || is_kineto_name(text);
     return !marey__text_failed(&listing->text);
 }
 
@@ -72,7 +94,8 @@ static enum marey_status read_folder(struct listing *listing, const char *folder
         if (entry == NULL)
             break;
         const struct marey_str name = marey__str(entry->d_name);
-        if (is_trace_name(name) && entry->d_name[0] != '.' && !add_name(listing, name)) {
+        if (is_trace_name(name) && entry->d_name[0] != '.' &&
+            !add_name(listing, dirfd(dir), name)) {
             status = marey__fail_nomem(err);
             goto done;
         }
@@ -87,7 +110,7 @@ done:
 
 static const char *name_at(const struct listing *listing, uint32_t i)
 {
-    return listing->text.ptr + listing->start[i];
+    return listing->text.ptr + listing->name[i].start;
 }
 
 static int compare_names(const void *ctx, uint32_t a, uint32_t b)
@@ -102,24 +125,85 @@ static bool is_taken(const struct listing *listing, size_t i)
     return !listing->has_kineto || is_kineto_name(marey__str(name_at(listing, (uint32_t)i)));
 }
 
-/* Sorted indices of the names that are taken, or of all others.
- * \owns gives *kept, of listing->n elements */
-static bool choose(const struct listing *listing, bool wants_taken, uint32_t **kept, size_t *n_kept)
+static int compare_ids(const struct name *a, const struct name *b)
 {
+    if (a->has_file != b->has_file)
+        return a->has_file ? -1 : 1;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    return a->inode != b->inode ? (a->inode < b->inode ? -1 : 1) : 0;
+}
+
+/* Names of one file lie together, the one by which it is known first. */
+static int compare_files(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct listing *listing = ctx;
+    const struct name *name = listing->name;
+    const int order = compare_ids(&name[a], &name[b]);
+
+    if (order != 0)
+        return order;
+    if (is_taken(listing, a) != is_taken(listing, b))
+        return is_taken(listing, a) ? -1 : 1;
+    if (name[a].is_link != name[b].is_link)
+        return name[a].is_link ? 1 : -1;
+    return compare_names(ctx, a, b);
+}
+
+/* A link to a file beside it, as latest.json, makes no second file. */
+static bool find_links(struct listing *listing)
+{
+    struct name *name = listing->name;
     uint32_t *indices = marey__alloc(&listing->alloc, listing->n, sizeof *indices);
+
+    if (indices == NULL)
+        return false;
+    for (size_t i = 0; i < listing->n; i++)
+        indices[i] = (uint32_t)i;
+    const bool is_done =
+        marey__sort_indices(&listing->alloc, indices, listing->n, compare_files, listing);
+    for (size_t i = 1; i < listing->n && is_done; i++)
+        if (name[indices[i]].has_file && compare_ids(&name[indices[i]], &name[indices[i - 1]]) == 0)
+            name[indices[i]].same_as = name[indices[i - 1]].same_as;
+    marey__dealloc(&listing->alloc, indices, listing->n, sizeof *indices);
+    return is_done;
+}
+
+enum part {
+    PART_TAKEN,
+    PART_LEFT_OUT,
+    PART_LINKS,
+};
+
+static enum part part_of(const struct listing *listing, size_t i)
+{
+    if (listing->name[i].same_as != i)
+        return PART_LINKS;
+    return is_taken(listing, i) ? PART_TAKEN : PART_LEFT_OUT;
+}
+
+/* Sorted indices of the names of a part; behind each link the name of its file.
+ * \owns gives *kept, of 2 * listing->n elements */
+static bool choose(const struct listing *listing, enum part part, uint32_t **kept, size_t *n_kept)
+{
+    uint32_t *indices = marey__alloc(&listing->alloc, 2 * listing->n, sizeof *indices);
     size_t n = 0;
 
     if (indices == NULL)
         return false;
     for (size_t i = 0; i < listing->n; i++)
-        if (is_taken(listing, i) == wants_taken)
+        if (part_of(listing, i) == part)
             indices[n++] = (uint32_t)i;
     if (!marey__sort_indices(&listing->alloc, indices, n, compare_names, listing)) {
-        marey__dealloc(&listing->alloc, indices, listing->n, sizeof *indices);
+        marey__dealloc(&listing->alloc, indices, 2 * listing->n, sizeof *indices);
         return false;
     }
+    for (size_t i = n; part == PART_LINKS && i-- > 0;) {
+        indices[2 * i + 1] = listing->name[indices[i]].same_as;
+        indices[2 * i] = indices[i];
+    }
     *kept = indices;
-    *n_kept = n;
+    *n_kept = part == PART_LINKS ? 2 * n : n;
     return true;
 }
 
@@ -154,7 +238,7 @@ static char **join(const struct listing *listing, const char *folder, const uint
     return paths;
 }
 
-static enum marey_status list_names(const char *folder, bool wants_taken, char ***paths, size_t *n,
+static enum marey_status list_names(const char *folder, enum part part, char ***paths, size_t *n,
                                     struct marey_error *err)
 {
     struct listing listing = {.alloc = marey__alloc_default()};
@@ -170,8 +254,8 @@ static enum marey_status list_names(const char *folder, bool wants_taken, char *
                              "cannot read '%s': no name in it ends in .json or .json.gz", folder);
         goto done;
     }
-    char **joined =
-        choose(&listing, wants_taken, &kept, &n_kept) ? join(&listing, folder, kept, n_kept) : NULL;
+    const bool is_chosen = find_links(&listing) && choose(&listing, part, &kept, &n_kept);
+    char **joined = is_chosen ? join(&listing, folder, kept, n_kept) : NULL;
     if (joined == NULL) {
         status = marey__fail_nomem(err);
         goto done;
@@ -181,8 +265,8 @@ static enum marey_status list_names(const char *folder, bool wants_taken, char *
 
 done:
     if (kept != NULL)
-        marey__dealloc(&listing.alloc, kept, listing.n, sizeof *kept);
-    marey__dealloc(&listing.alloc, listing.start, listing.capacity, sizeof *listing.start);
+        marey__dealloc(&listing.alloc, kept, 2 * listing.n, sizeof *kept);
+    marey__dealloc(&listing.alloc, listing.name, listing.capacity, sizeof *listing.name);
     marey__text_release(&listing.text);
     return status;
 }
@@ -190,13 +274,19 @@ done:
 enum marey_status marey_import_list_folder(const char *folder, char ***paths, size_t *n,
                                            struct marey_error *err)
 {
-    return list_names(folder, true, paths, n, err);
+    return list_names(folder, PART_TAKEN, paths, n, err);
 }
 
 enum marey_status marey_import_list_left_out(const char *folder, char ***paths, size_t *n,
                                              struct marey_error *err)
 {
-    return list_names(folder, false, paths, n, err);
+    return list_names(folder, PART_LEFT_OUT, paths, n, err);
+}
+
+enum marey_status marey_import_list_links(const char *folder, char ***paths, size_t *n,
+                                          struct marey_error *err)
+{
+    return list_names(folder, PART_LINKS, paths, n, err);
 }
 
 void marey_import_paths_free(char **paths)

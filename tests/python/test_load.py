@@ -116,6 +116,21 @@ def test_other_names_beside_those_of_torch_are_told(command: Path, tmp_path: Pat
         (tmp_path / "a.json").unlink(missing_ok=True)
 
 
+def test_a_link_in_a_folder_is_no_second_file(command: Path, tmp_path: Path) -> None:
+    file, links = tmp_path / "w.1.pt.trace.json", [tmp_path / "latest.pt.trace.json", tmp_path / "older.json"]
+    file.write_bytes(TEXT)
+    for link, more in zip(links, ("", ", and 1 more link"), strict=True):
+        link.symlink_to(file.name)
+        with pytest.warns(UserWarning, match="^passed over: ") as told:
+            trace = marey.load(tmp_path)
+        assert str(told[0].message) == f"passed over: '{links[0]}', a link to '{file}'{more}"
+        assert ([source.path for source in trace.sources], len(told)) == ([str(file)], 1)
+        done = subprocess.run([command, "info", tmp_path], capture_output=True, check=True, encoding="utf-8", timeout=60)
+        assert done.stderr == f"marey: {told[0].message}\n"
+    with pytest.raises(ValueError, match="name each file once"):
+        marey.load([file, links[0]])
+
+
 def test_a_folder_is_its_trace_files(tmp_path: Path) -> None:
     for name in ("b.json", "a.json"):
         (tmp_path / name).write_bytes(TEXT)

@@ -418,6 +418,38 @@ static void folders_list_their_traces(void **state)
     EXPECT_STATUS(marey_import_list_folder("/no/such/folder", &paths, &n, &err), MAREY_IO);
 }
 
+static void a_file_in_a_folder_has_one_name(void **state)
+{
+    struct folder *folder = *state;
+    struct marey_error err = {0};
+    char **paths = NULL;
+    size_t n = 0;
+    (void)put_text(folder, "b.json", "");
+    char path[128];
+    static const char *const links[] = {"a.json", "c.json", "d.pt.trace.json"};
+    (void)snprintf(path, sizeof path, "%s/none.json", folder->path);
+    EXPECT_TRUE(symlink("nothing", path) == 0);
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder->path, links[i]);
+        EXPECT_TRUE(symlink("b.json", path) == 0);
+        EXPECT_OK(marey_import_list_folder(folder->path, &paths, &n, &err), &err);
+        EXPECT_U64(n, i < 2 ? 2 : 1); /* a link into nothing is told when it is read */
+        EXPECT_HOLDS(paths[0], i < 2 ? "/b.json" : "/d.pt.trace.json"); /* torch's names go first */
+        marey_import_paths_free(paths);
+        EXPECT_OK(marey_import_list_links(folder->path, &paths, &n, &err), &err);
+        EXPECT_U64(n, 2 * i + 2);
+        EXPECT_HOLDS(paths[0], "/a.json");
+        EXPECT_HOLDS(paths[1], i < 2 ? "/b.json" : "/d.pt.trace.json");
+        marey_import_paths_free(paths);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder->path, links[i]);
+        EXPECT_TRUE(unlink(path) == 0);
+    }
+    (void)snprintf(path, sizeof path, "%s/none.json", folder->path);
+    EXPECT_TRUE(unlink(path) == 0);
+}
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 static enum marey_status import_and_walk(void *ctx, const struct marey_alloc *alloc)
@@ -475,6 +507,7 @@ int main(void)
         CASE(standard_input_is_kept),
         CASE(what_cannot_be_read_says_why),
         CASE(folders_list_their_traces),
+        CASE(a_file_in_a_folder_has_one_name),
         CASE(no_memory_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
