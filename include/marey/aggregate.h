@@ -39,6 +39,9 @@ struct marey_averages_options {
     bool top_level;      /* only slices without a parent */
     bool join_steps;     /* one row "ProfilerStep*" for all of ProfilerStep#<n>, as torch has it */
     bool by_rank;        /* also by rank */
+    bool by_event;       /* a row for each slice instead, in order of their starts; with by_shape
+                          * the rows have shapes if any slice has, the other keys are without
+                          * effect */
 };
 
 /* One row. Host slices and device operations are rows of their own.
@@ -82,7 +85,8 @@ MAREY_API void marey_averages_free(struct marey_averages *averages);
  * themselves, and may be freed with their traces after the call.
  * \shape parts[n_parts], in order of time, n_parts > 0
  * \owns gives *averages, freed by marey_averages_free
- * \fails MAREY_NOMEM; MAREY_INVALID: no part, or parts that are grouped in different ways */
+ * \fails MAREY_NOMEM; MAREY_INVALID: no part, parts that are grouped in different ways, or by_event
+ */
 MAREY_API MAREY_MUST_CHECK enum marey_status
 marey_averages_join(struct marey_averages *const *parts, size_t n_parts,
                     struct marey_averages **averages, struct marey_error *err);
@@ -93,7 +97,8 @@ MAREY_API struct marey_averages_options
 marey_averages_get_options(const struct marey_averages *averages);
 
 /* \shape rows[n]: host rows, then device rows; each in the default order (self device
- *        time if there is any, else self time, descending; ties by name, start, track) */
+ *        time if there is any, else self time, descending; ties by name, start, track),
+ *        by_event by start and track */
 MAREY_API const struct marey_average *marey_averages_rows(const struct marey_averages *averages,
                                                           size_t *n);
 

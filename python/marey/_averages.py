@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -72,6 +73,7 @@ class Grouping(NamedTuple):
     include_python: bool = False
     top_level: bool = False
     join_steps: bool = False
+    by_event: bool = False
 
     @classmethod
     def asked(
@@ -259,15 +261,20 @@ class Averages(Sequence[Row]):
         self._regrouped: Callable[[Grouping], Averages] | None = None
         if core is None:
             assert trace is not None
-            core = trace._core.averages(percentiles=True, **grouping._asdict())
+            core = trace._core.averages(percentiles=not grouping.by_event, **grouping._asdict())
         self._core = core
-        self._rows = [_row(trace, AverageRecord(*record)) for record in self._core.rows()]
-        if grouping.by_overload:
-            # Also where they are of parts that were grouped without: "" is no name, as in a trace.
-            self._rows = [
-                row if row.overload_name is not None else replace(row, overload_name="")
-                for row in self._rows
-            ]
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        """Made when they are asked for: a table needs none of them."""
+        rows = [_row(self._trace, AverageRecord(*record)) for record in self._core.rows()]
+        if not self._grouping.by_overload:
+            return rows
+        # Also where they are of parts that were grouped without: "" is no name, as in a trace.
+        return [
+            row if row.overload_name is not None else replace(row, overload_name="")
+            for row in rows
+        ]
 
     @classmethod
     def joined(

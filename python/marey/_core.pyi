@@ -251,6 +251,7 @@ class Trace:
         include_python: bool = False,
         top_level: bool = False,
         join_steps: bool = False,
+        by_event: bool = False,
     ) -> Averages: ...
     def torch_view(
         self, *, version: int = 0, memory: int = 0, flops: int = 0, python_functions: int = 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from marey._averages import Averages, Grouping, Row, Width, told
 from marey._columns import all_but
 from marey._events import Events
-from marey._torch import STACK_METRICS, FunctionEventAvg, TorchAverages
+from marey._torch import STACK_METRICS, EventList, FunctionEventAvg, TorchAverages
 from marey._torch_args import torch_version
 from marey._trace import Path, Trace
 from marey._warn import tell
@@ -131,9 +131,9 @@ class ProfileAverages(Averages):
             if sort_by is None or not self._is_torchs_key(sort_by):
                 raise
         text = super().table(None, *rest)
+        order = "start" if self._grouping.by_event else "the time of devices, or of CPUs where there is none"
         tell(
-            f"the table is not sorted by '{sort_by}', which is not recorded: it is sorted by the time"
-            " of devices, or of CPUs where there is none"
+            f"the table is not sorted by '{sort_by}', which is not recorded: it is sorted by {order}"
         )
         return text
 
@@ -144,7 +144,7 @@ class ProfileAverages(Averages):
         of_row = getattr(FunctionEventAvg, sort_by, None)
         return self._grouping.join_steps and isinstance(of_row, property)
 
-    def _torchs(self) -> TorchAverages:
+    def _torchs(self) -> TorchAverages | EventList:
         by = self._grouping
         if self._trace is None:
             raise ValueError(
@@ -152,6 +152,8 @@ class ProfileAverages(Averages):
                 " larger keep_bytes keeps more"
             )
         view = self._trace.view(compat="torch", version=torch_version())
+        if by.by_event:
+            return view.events()
         return view.key_averages(by.by_shape, by.by_stack, by.by_overload)
 
 
@@ -189,8 +191,15 @@ class ProfileEvents(Events):
         return self.key_averages(include_python_functions=True).total_average()
 
     def table(self, *args: Any, **kwargs: Any) -> str:
-        """A table of their averages."""
-        return self.key_averages().table(*args, **kwargs)
+        """A row for each of them, in order of their starts, with shapes where they were recorded;
+        the arguments are those of the averages' table."""
+        grouping = Grouping(
+            by_shape=True, include_python=True, join_steps=self._joins_steps, by_event=True
+        )
+        return ProfileAverages(self._trace, grouping).table(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return self.table()
 
     def export_chrome_trace(self, path: Path) -> None:
         """Write the trace that they are of, as Chrome JSON."""

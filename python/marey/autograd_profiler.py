@@ -201,7 +201,7 @@ class profile(TorchProfiled):
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        """A table of the events' averages; of the single events with compat="torch", as torch's."""
+        """A row for each event; key_averages().table() has a row for each name."""
         self._check_finished()
         text: str = self.function_events.table(
             sort_by=sort_by,

@@ -88,8 +88,8 @@ static void averages_free(PyObject *self)
 
 PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"by_shape",       "by_overload", "by_stack",   "percentiles",
-                            "include_python", "top_level",   "join_steps", NULL};
+    static char *names[] = {"by_shape",  "by_overload", "by_stack", "percentiles", "include_python",
+                            "top_level", "join_steps",  "by_event", NULL};
     struct marey_error err = {0};
     struct marey_averages *averages = NULL;
     enum marey_status status;
@@ -100,10 +100,11 @@ PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
     int include_python = 0;
     int top_level = 0;
     int join_steps = 0;
+    int by_event = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppIpppp", names, &by_shape, &by_overload,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppIppppp", names, &by_shape, &by_overload,
                                      &by_stack, &percentiles, &include_python, &top_level,
-                                     &join_steps))
+                                     &join_steps, &by_event))
         return NULL;
     const struct marey_averages_options options = {
         .size = sizeof options,
@@ -114,6 +115,7 @@ PyObject *core_trace_averages(PyObject *self, PyObject *args, PyObject *kwargs)
         .include_python = include_python != 0,
         .top_level = top_level != 0,
         .join_steps = join_steps != 0,
+        .by_event = by_event != 0,
     };
 
     Py_BEGIN_ALLOW_THREADS

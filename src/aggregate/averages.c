@@ -89,7 +89,8 @@ static enum marey_status make_rows(struct marey_averages_work *work,
         n++;
     }
     averages->n_rows = n;
-    averages->rows = marey__sorted_rows(work->trace, &work->strings, alloc, unsorted, n);
+    averages->rows =
+        marey__sorted_rows(work->trace, &work->strings, alloc, unsorted, n, work->options.by_event);
     if (averages->rows == NULL)
         status = marey__fail_nomem(work->err);
 
@@ -132,6 +133,11 @@ static enum marey_status work_init(struct marey_averages_work *work, struct mare
                                          .err = err,
                                          .slices = marey_trace_slices(trace)};
     read_options(&work->options, options);
+    if (work->options.by_event) {
+        work->options.by_stack = 0;
+        work->options.by_rank = false;
+        work->options.join_steps = false;
+    }
     work->tracks = marey_trace_tracks(trace, &work->n_tracks);
     for (size_t i = 0; i < n_categories; i++) {
         work->kind_of[i] = (uint8_t)categories[i].kind;
@@ -194,8 +200,8 @@ enum marey_status marey_averages_new(struct marey_trace *trace,
     }
     made->alloc = work.alloc;
     made->trace = trace;
-    made->options = work.options;
     status = add_up(&work);
+    made->options = work.options;
     if (status == MAREY_OK)
         status = make_rows(&work, made);
     if (status != MAREY_OK)

@@ -47,6 +47,7 @@ struct finder {
     int64_t rank;     /* of the track */
     uint32_t rank_id; /* its text */
     struct marey_key_texts texts;
+    bool has_shapes; /* by event: some slice has any */
 };
 
 /* Rows of threads and of devices are apart even where kind and name are one. */
@@ -173,6 +174,28 @@ static inline uint32_t find_named(struct finder *finder, uint32_t name_id, enum 
     return find_other(finder, name_idx, kind, is_device);
 }
 
+/* A group for one slice alone; shapes_id: MAREY_NONE is none. */
+static uint32_t add_event(struct finder *finder, uint32_t slice_idx, enum marey_kind kind,
+                          bool is_device)
+{
+    struct marey_averages_work *work = finder->work;
+    struct marey_group_key key = {
+        .name_id = work->slices.name_id[slice_idx],
+        .shapes_id = MAREY_NONE,
+        .stack_id = MAREY_NONE,
+        .rank = MAREY_UNKNOWN,
+        .kind = kind,
+        .is_device = is_device,
+    };
+    if (work->options.by_shape) {
+        key.shapes_id = is_device ? 0 : marey__key_shapes(&finder->texts, slice_idx);
+        if (key.shapes_id == MAREY_NONE)
+            return MAREY_NONE;
+        finder->has_shapes |= key.shapes_id != 0;
+    }
+    return add_group(work, &key);
+}
+
 enum level { BY_SHAPES, BY_STACK, BY_RANK };
 
 /* The group of (group, text), made if new. */
@@ -249,6 +272,24 @@ static bool has_refined(const struct marey_averages_work *work)
     return work->options.by_shape || work->options.by_stack > 0 || work->options.by_rank;
 }
 
+static uint32_t find_host(struct finder *finder, uint32_t slice_idx, enum marey_kind kind,
+                          bool is_refined)
+{
+    if (finder->work->options.by_event)
+        return add_event(finder, slice_idx, kind, false);
+    const uint32_t group = find_named(finder, finder->work->slices.name_id[slice_idx], kind, false);
+    return is_refined ? refine_host(finder, group, slice_idx) : group;
+}
+
+static uint32_t find_device(struct finder *finder, uint32_t slice_idx, enum marey_kind kind,
+                            bool is_refined)
+{
+    if (finder->work->options.by_event)
+        return add_event(finder, slice_idx, kind, true);
+    const uint32_t group = find_named(finder, finder->work->slices.name_id[slice_idx], kind, true);
+    return is_refined ? refine_device(finder, group) : group;
+}
+
 static bool group_thread(struct finder *finder, const struct marey_track *track)
 {
     struct marey_averages_work *work = finder->work;
@@ -268,9 +309,7 @@ static bool group_thread(struct finder *finder, const struct marey_track *track)
         } else if (work->options.top_level && slices->parent_idx[i] != MAREY_NONE) {
             group = role == ROLE_PYTHON ? MAREY_HIDDEN_PYTHON : MAREY_HIDDEN_HOST;
         } else {
-            group = find_named(finder, slices->name_id[i], kind, false);
-            if (is_refined)
-                group = refine_host(finder, group, i);
+            group = find_host(finder, i, kind, is_refined);
             if (group == MAREY_NONE)
                 return false;
         }
@@ -291,9 +330,7 @@ static bool group_stream(struct finder *finder, const struct marey_track *track)
             work->group_of[i] = MAREY_HIDDEN_REST;
             continue;
         }
-        uint32_t group = find_named(finder, work->slices.name_id[i], kind, true);
-        if (is_refined)
-            group = refine_device(finder, group);
+        const uint32_t group = find_device(finder, i, kind, is_refined);
         if (group == MAREY_NONE)
             return false;
         work->group_of[i] = group;
@@ -374,6 +411,8 @@ enum marey_status marey__averages_group(struct marey_averages_work *work)
             goto done;
         }
     }
+    if (work->options.by_event)
+        work->options.by_shape = finder.has_shapes;
 
 done:
     marey__key_texts_release(&finder.texts);

@@ -311,7 +311,7 @@ static bool is_same_grouping(const struct marey_averages_options *a,
 {
     return a->by_shape == b->by_shape && a->by_overload == b->by_overload &&
            a->by_stack == b->by_stack && a->include_python == b->include_python &&
-           a->top_level == b->top_level && a->by_rank == b->by_rank;
+           a->top_level == b->top_level && a->by_rank == b->by_rank && a->by_event == b->by_event;
 }
 
 static enum marey_status check(struct marey_averages *const *parts, size_t n_parts,
@@ -323,6 +323,8 @@ static enum marey_status check(struct marey_averages *const *parts, size_t n_par
         if (!is_same_grouping(&parts[0]->options, &parts[i]->options))
             return marey__fail(err, MAREY_INVALID,
                                "cannot join averages that are grouped in different ways");
+    if (parts[0]->options.by_event)
+        return marey__fail(err, MAREY_INVALID, "cannot join rows of single events");
     return MAREY_OK;
 }
 
@@ -345,7 +347,8 @@ static void join_release(struct join *join)
 /* Moves what was joined into the result. False without memory. */
 static bool finish(struct join *join, struct marey_averages *made)
 {
-    made->rows = marey__sorted_rows(NULL, &join->strings, &join->alloc, join->rows, join->n_rows);
+    made->rows =
+        marey__sorted_rows(NULL, &join->strings, &join->alloc, join->rows, join->n_rows, false);
     if (made->rows == NULL)
         return false;
     made->n_rows = join->n_rows;

@@ -9,6 +9,7 @@ struct order {
     const struct marey_trace *trace; /* NULL: of joined averages */
     const struct marey_own_strings *strings;
     const struct marey_average *rows;
+    bool by_start; /* instead of by time */
 };
 
 struct marey_str marey__averages_text(const struct marey_trace *trace,
@@ -60,6 +61,18 @@ static int compare_tracks(const struct order *order, const struct marey_average 
     return x_track == y_track ? 0 : (x_track < y_track ? -1 : 1);
 }
 
+/* Slices lie in the order of tracks, a parent before what it calls. */
+static int compare_starts(const struct order *order, const struct marey_average *x,
+                          const struct marey_average *y)
+{
+    int by = compare_down(y->first_start_ns, x->first_start_ns);
+    if (by == 0)
+        by = compare_tracks(order, x, y);
+    if (by == 0)
+        by = x->first_slice < y->first_slice ? -1 : 1;
+    return by;
+}
+
 /* Host rows before device rows; then self device time, and self time among rows without
  * any; then name, start, track. Slices of two rows are never the same, so the order is
  * total; keys go before the slice's place, which two equal records leave to the file. */
@@ -73,6 +86,8 @@ static int compare_rows(const void *ctx, uint32_t a, uint32_t b)
 
     if (x_is_device != marey_kind_is_device_operation(y->kind))
         return x_is_device ? 1 : -1;
+    if (order->by_start)
+        return compare_starts(order, x, y);
     by = compare_down(x->device_self_ns, y->device_self_ns);
     if (by == 0 && x->device_self_ns == 0)
         by = compare_down(x->self_ns, y->self_ns);
@@ -92,9 +107,9 @@ static int compare_rows(const void *ctx, uint32_t a, uint32_t b)
 struct marey_average *marey__sorted_rows(const struct marey_trace *trace,
                                          const struct marey_own_strings *strings,
                                          const struct marey_alloc *alloc,
-                                         const struct marey_average *rows, size_t n)
+                                         const struct marey_average *rows, size_t n, bool by_start)
 {
-    const struct order order = {trace, strings, rows};
+    const struct order order = {trace, strings, rows, by_start};
     struct marey_average *sorted = marey__alloc(alloc, n, sizeof *sorted);
     uint32_t *place = marey__alloc(alloc, n, sizeof *place);
 

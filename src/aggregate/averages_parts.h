@@ -86,11 +86,11 @@ struct marey_averages {
 struct marey_str marey__averages_text(const struct marey_trace *trace,
                                       const struct marey_own_strings *strings, uint32_t string_id);
 
-/* The rows in the default order, [n]. NULL without memory. */
+/* The rows in the default order, or in that of their first starts, [n]. NULL without memory. */
 struct marey_average *marey__sorted_rows(const struct marey_trace *trace,
                                          const struct marey_own_strings *strings,
                                          const struct marey_alloc *alloc,
-                                         const struct marey_average *rows, size_t n);
+                                         const struct marey_average *rows, size_t n, bool by_start);
 
 struct marey_averages_work {
     struct marey_alloc alloc;

@@ -207,6 +207,8 @@ def the_autograd_profiler(profiler: Any, autograd: Any, folder: Path) -> Seen:
     return {
         "counts": Counter(step_name(e.name) for e in prof.function_events if not is_twin(e)),
         "label": "label-z" in table,
+        "events": prof.table(row_limit=-1).count(" label-z ")
+        + prof.table(row_limit=-1).count("\nlabel-z "),
         "rows": bool(prof.key_averages()),
         "file": names_in(file),
         "nothing": nothing,

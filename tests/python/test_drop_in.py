@@ -23,6 +23,13 @@ def work(name: str = "work") -> None:
         pass
 
 
+def names_in(table: str) -> list[str]:
+    """The first column of a table, of its layout or of torch's."""
+    rules = [i for i, line in enumerate(table.splitlines()) if line.startswith("---")]
+    rows = table.splitlines()[rules[1] + 1 : rules[2]]
+    return [row.split()[0] for row in rows if "not shown" not in row and "(no rows)" not in row]
+
+
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A torch that has a GPU."""
@@ -249,6 +256,39 @@ def test_the_inner_profiler_has_the_same_results() -> None:
     assert [e.name for e in inner.function_events] == ["work"]
     assert inner.key_averages().table() == prof.key_averages().table()
     assert isinstance(prof, profiler._KinetoProfile)
+
+
+@pytest.mark.parametrize("compat", [None, "torch"])
+def test_a_table_of_events_has_a_row_for_each(compat: Any) -> None:
+    with autograd_profiler.profile(compat=compat) as prof:
+        with marey.record_function("outer"):
+            work("a")
+            work("b")
+        work("a")
+    events = prof.function_events
+    assert names_in(prof.table()) == names_in(str(prof)) == ["outer", "a", "b", "a"]
+    assert events.table() == str(events) == prof.table()
+    assert names_in(events.table(row_limit=1)) == ["outer"]
+    assert names_in(events.table(top_level_events_only=True)) == ["outer", "a"]
+    assert names_in(events.table(sort_by="cpu_time_total"))[0] == "outer"
+    assert names_in(prof.key_averages().table()).count("a") == 1
+    assert "Input Shapes" not in events.table()
+    assert "a header" in events.table(header="a header")
+
+
+def test_a_table_of_events_of_a_profile_says_torchs_and_keeps_ours() -> None:
+    with profiler.profile(schedule=profiler.schedule(wait=0, warmup=1, active=2)) as prof:
+        for _ in range(3):
+            work()
+            prof.step()
+    events = prof.events()
+    assert names_in(events.table()) == ["ProfilerStep#1", "work", "ProfilerStep#2", "work"]
+    rows = json.loads(events.table(format="json"))["rows"]
+    assert [row["self_ns"] for row in rows] == [event.self_ns for event in events]
+    view = prof.trace.view(compat="torch", version=None)
+    assert events.table(compat="torch") == view.events().table()
+    with pytest.warns(UserWarning, match="^the table is not sorted by 'flops'.*sorted by start"):
+        assert events.table(sort_by="flops") == events.table()
 
 
 def test_stats_are_told() -> None:

@@ -330,6 +330,73 @@ static void ranks_split_rows_of_threads_and_devices(void **state)
     finish(averages, trace);
 }
 
+/* Two threads: rows of both stand in order of their starts, each slice for itself, with its own
+ * self time and its own kernels; the labels of steps keep their numbers. */
+static void rows_of_events_stand_in_order_of_their_starts(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "ProfilerStep#1", "ProfilerStep#1", "mm", "other", "mm", "k"};
+    static const int64_t self_ns[] = {70, 18, 12, 7, 20, 5};
+    struct made_provider provider = {0};
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make.provider = &provider;
+    make_thread(&make, "1", "1");
+    make_slice(&make, "user_annotation", "ProfilerStep#1", 0, 100);
+    make_slice(&make, "user_annotation", "ProfilerStep#1", 10, 40);
+    make_slice(&make, "cpu_op", "mm", 20, 32);
+    make_args(&make, "{\"Input Dims\": [[2]], \"Call stack\": \"f\"}");
+    make_thread(&make, "1", "2");
+    make_slice(&make, "cpu_op", "other", 30, 37);
+    make_slice(&make, "cpu_op", "mm", 50, 70);
+    make_call(&make, "cuda_runtime", "cudaLaunchKernel", 55, 55, 1);
+    make_stream(&make, 0, 7);
+    make_call(&make, "kernel", "k", 20, 25, 1);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_averages *averages =
+        average(trace, (struct marey_averages_options){
+                           .by_event = true, .by_shape = true, .by_stack = 1, .join_steps = true});
+    size_t n = 0;
+    const struct marey_average *rows = marey_averages_rows(averages, &n);
+    EXPECT_U64(n, 7);
+    for (size_t i = 0, at = 0; i < n; i++) {
+        if (rows[i].kind == MAREY_KIND_RUNTIME)
+            continue;
+        EXPECT_TRUE(marey__str_is_c(marey_averages_string(averages, rows[i].name_id), names[at]));
+        EXPECT_U64(rows[i].n_calls, 1);
+        EXPECT_I64(rows[i].self_ns, self_ns[at++]);
+    }
+    EXPECT_TRUE(marey__str_is_c(marey_averages_string(averages, rows[2].shapes_id), "[[2]]"));
+    EXPECT_TRUE(marey__str_is_c(marey_averages_string(averages, rows[3].shapes_id), ""));
+    EXPECT_U64(rows[2].stack_id, MAREY_NONE);
+    EXPECT_I64(rows[2].device_total_ns, 0);
+    EXPECT_I64(rows[4].device_total_ns, 5);
+    EXPECT_TRUE(marey_averages_get_options(averages).by_shape);
+
+    struct marey_averages *joined = NULL;
+    struct marey_error err;
+    EXPECT_STATUS(marey_averages_join(&averages, 1, &joined, &err), MAREY_INVALID);
+    finish(averages, trace);
+}
+
+static void rows_of_events_have_no_shapes_where_no_slice_has(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "python_function", "f", 0, 10);
+    make_slice(&make, "cpu_op", "mm", 0, 4);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_averages *averages =
+        average(trace, (struct marey_averages_options){.by_event = true, .by_shape = true});
+    EXPECT_U64(count_rows(averages), 1);
+    EXPECT_FALSE(marey_averages_get_options(averages).by_shape);
+    EXPECT_I64(marey_averages_totals(averages).python_self_ns, 6);
+    finish(averages, trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +410,8 @@ int main(void)
         cmocka_unit_test(overload_is_cut_from_qualified_ops),
         cmocka_unit_test(overload_splits_rows_when_asked),
         cmocka_unit_test(ranks_split_rows_of_threads_and_devices),
+        cmocka_unit_test(rows_of_events_stand_in_order_of_their_starts),
+        cmocka_unit_test(rows_of_events_have_no_shapes_where_no_slice_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
