@@ -36,6 +36,18 @@ struct marey_source_span {
 
 #define MAREY_NO_OFFSET UINT64_MAX
 
+/* Where most slices of a source begin, and what its profiler says that it recorded. */
+struct marey_core {
+    int64_t start_ns;
+    int64_t end_ns;
+    int64_t window_start_ns;
+    int64_t window_end_ns;
+    bool has_window;
+    uint32_t n_slices;
+    uint32_t n_samples;
+    uint32_t n_seen;
+};
+
 struct marey_examination {
     MAREY_ARRAY(struct marey_sync_call) syncs; /* by source, process, start */
     size_t hint;                               /* where the last search among them ended */
@@ -43,6 +55,7 @@ struct marey_examination {
     MAREY_ARRAY(struct marey_border) borders;  /* by source, time */
     MAREY_ARRAY(struct marey_clock_bound) bounds;
     MAREY_ARRAY(struct marey_source_span) spans; /* by start; of one source: none */
+    struct marey_core *cores;                    /* [n sources]; NULL: there are few slices */
     bool *has_many_devices;                      /* [n sources] */
     uint64_t n_missing_ranks;
     uint64_t n_loose_starts; /* of arrows */
@@ -67,6 +80,10 @@ void marey__note_cut_operations(struct marey_trace *trace,
 /* apart.c */
 bool marey__collect_spans(const struct marey_trace *trace, struct marey_examination *examination);
 void marey__note_apart(struct marey_trace *trace, const struct marey_examination *examination);
+
+/* far.c */
+bool marey__collect_cores(const struct marey_trace *trace, struct marey_examination *examination);
+void marey__note_far(struct marey_trace *trace, const struct marey_examination *examination);
 
 /* ranks.c */
 bool marey__count_missing_ranks(const struct marey_trace *trace, uint64_t *n);

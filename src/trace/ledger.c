@@ -337,6 +337,29 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .remedy = "synchronise the device before the recording begins and before it ends",
             .best_grade = 'B',
         },
+    [MAREY_REASON_FAR_SLICE] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "far_slice",
+            .meaning = "slices far in time from all others of their file: the window reaches to "
+                       "them",
+            .effect = "the window is too long, and shares of it are too small; all else is as it "
+                      "would be",
+            .remedy = "the time of the record is damaged, or what was recorded lies apart: look "
+                      "at it",
+            .best_grade = 'C',
+        },
+    [MAREY_REASON_LONG_SLICE] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "long_slice",
+            .meaning = "slices that last a thousand times as long as all others of their file "
+                       "together, beyond the recorded window or their parent",
+            .effect = "its time is as the file gives it: the window, times of its name and shares "
+                      "of all others are wrong if it is damaged",
+            .remedy = "its duration is damaged: record again, or leave the record out",
+            .best_grade = 'C',
+        },
     [MAREY_REASON_SAME_RECORDS] =
         {
             .map = MAREY_LEDGER_FINDING,

@@ -101,6 +101,78 @@ static void each_wild_duration_is_judged_by_the_raw_ones(void **state)
     marey_trace_free(trace);
 }
 
+/* ---- far times and long durations ------------------------------------------------------------ */
+
+#define MINUTE_NS ((int64_t)60 * 1000000000)
+
+/* Operators of 50 ns every 100, from 0 on, with one more, in a profiler's window or in none. */
+static struct marey_trace *make_odd(int n, bool has_window, int64_t start_ns, int64_t dur_ns)
+{
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    for (int i = 0; i < n; i++)
+        make_timed(&make, "cpu_op", "a", 100 * (int64_t)i, 50);
+    make_timed(&make, "cpu_op", "odd", start_ns, dur_ns);
+    if (has_window) {
+        make_thread(&make, "Spans", "P");
+        make_slice(&make, "Trace", "PyTorch Profiler (0)", -100, 100 * (int64_t)n);
+    }
+    return make_trace_end(&make);
+}
+
+static void expect_odd(struct marey_trace *trace, uint64_t n_far, uint64_t n_long)
+{
+    struct marey_grade grade = {0};
+    EXPECT_U64(count(trace, "far_slice"), n_far);
+    EXPECT_U64(count(trace, "long_slice"), n_long);
+    EXPECT_STATUS(marey_trace_grade(trace, &grade, NULL), MAREY_OK);
+    EXPECT_U64(grade.letter, n_far + n_long > 0 ? 'C' : 'A');
+    marey_trace_free(trace);
+}
+
+static void a_time_far_from_all_others_is_told(void **state)
+{
+    (void)state;
+    expect_odd(make_odd(100, true, -2 * MINUTE_NS, 50), 1, 0);
+    expect_odd(make_odd(100, true, 2 * MINUTE_NS, 50), 1, 0);
+    expect_odd(make_odd(5000, true, 2 * MINUTE_NS, 0), 1, 0);
+    expect_odd(make_odd(100, false, -61 * MINUTE_NS, 50), 1, 0);
+    expect_odd(make_odd(100, false, -59 * MINUTE_NS, 50), 0, 0); /* a program may rest */
+    expect_odd(make_odd(100, true, MINUTE_NS / 2, 50), 0, 0);
+    expect_odd(make_odd(18, true, 61 * MINUTE_NS, 50), 1, 0);
+    expect_odd(make_odd(18, false, 61 * MINUTE_NS, 50), 0, 0); /* too few to say which is odd */
+    expect_odd(make_odd(100, false, INT64_MIN / 2, 50), 1, 0);
+}
+
+static void a_duration_beyond_all_others_is_told(void **state)
+{
+    (void)state;
+    expect_odd(make_odd(100, true, 505, 2 * MINUTE_NS), 0, 1);
+    expect_odd(make_odd(100, true, 505, MINUTE_NS / 2), 0, 0);
+    expect_odd(make_odd(100, false, 505, 61 * MINUTE_NS), 0, 1); /* within "a" of 500 */
+    expect_odd(make_odd(100, false, 560, 61 * MINUTE_NS), 0, 0); /* in nothing: it may be so */
+    expect_odd(make_odd(100, true, -2 * MINUTE_NS, 2 * MINUTE_NS + 300), 0, 1);
+}
+
+/* A second session, or a window whose own time is damaged. */
+static void what_windows_say_is_believed_where_they_are_near(void **state)
+{
+    (void)state;
+    for (int is_damaged = 0; is_damaged < 2; is_damaged++) {
+        struct make_trace make;
+        make_trace_begin(&make, NULL);
+        make_thread(&make, "1", "1");
+        for (int i = 0; i < 100; i++)
+            make_timed(&make, "cpu_op", "a", 100 * (int64_t)i, 50);
+        make_timed(&make, "cpu_op", "late", 100 * MINUTE_NS, 50);
+        make_thread(&make, "Spans", "P");
+        make_slice(&make, "Trace", "PyTorch Profiler (0)", is_damaged ? 99 * MINUTE_NS : 0,
+                   101 * MINUTE_NS);
+        expect_odd(make_trace_end(&make), is_damaged ? 2 : 0, 0);
+    }
+}
+
 /* ---- clocks ---------------------------------------------------------------------------- */
 
 static void make_launched(struct make_trace *make, int64_t at, int64_t start, int64_t end,
@@ -356,7 +428,7 @@ static enum marey_status examine_once(void *ctx, const struct marey_alloc *alloc
     }
     marey__builder_source(make.builder)->world_size = 3;
     marey__builder_set_checked(make.builder, MAREY_CHECK_ALL);
-    make_steady(&make, 10);
+    make_steady(&make, 20);
     make_timed(&make, "kernel", "wild", 250, 1001);
     make_launched(&make, 200, 2010, 2050, 2);
     make_thread(&make, "1", "2");
@@ -384,6 +456,9 @@ int main(void)
         cmocka_unit_test(a_wild_duration_ends_at_the_next_operation),
         cmocka_unit_test(what_may_be_is_not_clipped),
         cmocka_unit_test(each_wild_duration_is_judged_by_the_raw_ones),
+        cmocka_unit_test(a_time_far_from_all_others_is_told),
+        cmocka_unit_test(a_duration_beyond_all_others_is_told),
+        cmocka_unit_test(what_windows_say_is_believed_where_they_are_near),
         cmocka_unit_test(clocks_disagree_by_what_cannot_be),
         cmocka_unit_test(waits_that_prove_nothing_are_passed_over),
         cmocka_unit_test(operations_that_cross_the_window_are_counted),
