@@ -189,9 +189,12 @@ bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i)
         return false;
     if (!chrome->scrubs)
         return true;
+    const struct marey_chrome_mended mended = chrome->mended; /* counted when it is written */
+    const struct marey_str text =
+        make_strict(chrome, marey_trace_string(chrome->trace, meta->json_id));
     marey__text_reset(&chrome->shown);
-    const bool is_shown =
-        marey__scrub_member(&chrome->scrub, key, marey__str("null"), &chrome->shown);
+    const bool is_shown = marey__scrub_member(&chrome->scrub, key, text, &chrome->shown);
+    chrome->mended = mended;
     (void)view_of(chrome, &chrome->shown); /* only for want of memory */
     return is_shown;
 }

@@ -174,7 +174,7 @@ static const struct row *find_row(enum marey_scrub_place place, struct marey_str
     const struct row *table = place == MAREY_SCRUB_HEAD ? head_table : args_table;
     const size_t n = place == MAREY_SCRUB_HEAD ? COUNT(head_table) : COUNT(args_table);
     for (size_t i = 0; i < n; i++)
-        if (marey__str_is_c(key, table[i].key))
+        if (marey__json_spells(key, table[i].key))
             return &table[i];
     return NULL;
 }
@@ -263,9 +263,9 @@ static bool is_count(struct marey_str key, bool is_number)
                                          "lost",           "whole_ns",      "scalars"};
     bool is_known = false;
     for (size_t i = 0; i < MAREY_N_REASONS && !is_known; i++)
-        is_known = marey__str_is_c(key, marey__reason_name((enum marey_reason)i));
+        is_known = marey__json_spells(key, marey__reason_name((enum marey_reason)i));
     for (size_t i = 0; i < COUNT(others) && !is_known; i++)
-        is_known = marey__str_is_c(key, others[i]);
+        is_known = marey__json_spells(key, others[i]);
     return is_number && is_known;
 }
 
@@ -344,10 +344,9 @@ bool marey__scrub_member(struct marey_scrub *scrub, struct marey_str key, struct
     struct scrubber scrubber = {scrub, MAREY_SCRUB_HEAD, marey__json(text), out};
     if (row == NULL)
         return false;
-    if (row->sort != SORT_COUNTS)
-        add_value(&scrubber, row->sort);
-    else if (!add_members(&scrubber, SORT_COUNTS))
-        marey__text_add_c(out, "{}");
+    if (row->sort == SORT_COUNTS)
+        return add_members(&scrubber, SORT_COUNTS);
+    add_value(&scrubber, row->sort);
     return true;
 }
 
@@ -431,7 +430,7 @@ static bool add_named(const char *member, void (*add)(struct marey_str, struct m
     if (!marey__json_enter(&json, '{'))
         return false;
     while (marey__json_key(&json, &key)) {
-        if (marey__str_is_c(key, member))
+        if (marey__json_spells(key, member))
             (void)marey__json_string(&json, &raw);
         else
             marey__json_skip(&json);
@@ -464,6 +463,20 @@ bool marey__scrub_meta_args(struct marey_scrub *scrub, struct marey_str name, st
 
 /* ---- ids and categories ---- */
 
+/* What the reader takes for a number somewhere: "7.0", "+5", "1e2", true. */
+static bool is_read_as_number(struct marey_str text)
+{
+    size_t n_digits = 0;
+    if (marey__str_is_c(text, "true") || marey__str_is_c(text, "false"))
+        return true;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!marey__form_is_digit(text.ptr[i]) && !marey__form_is_one_of(text.ptr[i], "+-. eE"))
+            return false;
+        n_digits += marey__form_is_digit(text.ptr[i]);
+    }
+    return n_digits > 0 && text.len <= 24;
+}
+
 /* Decimal, or hexadecimal behind 0x. */
 static bool is_integer(struct marey_str text)
 {
@@ -486,7 +499,7 @@ void marey__scrub_id(struct marey_scrub *scrub, struct marey_str text, struct ma
 {
     static const char *const words[] = {"", "Spans", "Traces", "PyTorch Profiler",
                                         "Trace PyTorch Profiler"};
-    bool is_kept = is_integer(text) || is_numbered(text, "stream ");
+    bool is_kept = is_integer(text) || is_read_as_number(text) || is_numbered(text, "stream ");
     for (size_t i = 0; i < COUNT(words) && !is_kept; i++)
         is_kept = marey__str_is_c(text, words[i]);
     if (is_kept)

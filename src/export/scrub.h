@@ -34,7 +34,8 @@ void marey__scrub_release(struct marey_scrub *scrub);
 bool marey__scrub_object(struct marey_scrub *scrub, enum marey_scrub_place place,
                          struct marey_str json, struct marey_textbuf *out);
 
-/* Adds the value of a member of a head; false and nothing if it may not be shown. */
+/* Adds the value of a member of a head; false and nothing if it may not be shown, or if it is to be
+ * an account and counts nothing. */
 bool marey__scrub_member(struct marey_scrub *scrub, struct marey_str key, struct marey_str json,
                          struct marey_textbuf *out);
 

@@ -56,7 +56,9 @@ static void take_launch_arg(enum launch_key key, const struct marey_value *value
                             struct marey_launch_args *launch, struct marey_value *wide)
 {
     int64_t number = 0;
-    const bool is_integer = read_integer(value->text, &number);
+    char plain[MOST_KEY_BYTES]; /* "\u0037" means 7; more digits than fit in it are unknown */
+    const bool is_integer =
+        read_integer(value->has_escape ? spell_key(value->text, plain) : value->text, &number);
 
     switch (key) {
     case KEY_DEVICE:

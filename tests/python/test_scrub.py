@@ -189,6 +189,41 @@ def test_numbers_tell_apart_what_was_different(command: Path, tmp_path: Path) ->
     assert len({record["name"] for record in last}) == len({record["cat"] for record in last}) == 3
 
 
+def numbers(path: Path) -> list[tuple[Any, ...]]:
+    """What the numbers of a trace rest on."""
+    trace = marey.load(path)
+    rows = [(e.name, e.start_ns, e.dur_ns, e.self_ns, e.owner and e.owner.name, e.track.device, e.track.stream)
+            for e in trace.events()]  # fmt: skip
+    return [*rows, *((s.rank, s.base_ns) for s in trace.sources)]
+
+
+KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 12, "dur": 3}
+LAUNCH = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [{"args": {"device": "?u0037", "stream": "?u0031", "correlation": 5}},
+     {"args": {"d?u0065vice": 2, "stre?u0061m": 3, "corr?u0065lation": 5}},
+     {"pid": 5.0, "tid": 7.0, "args": {"correlation": 5}}, {"pid": "5", "tid": "7.0", "args": {"correlation": "5"}},
+     {"pid": 1e2, "tid": "1e2", "args": {"correlation": "+5"}}, {"args": {"correlation": 5, "External id": " 7"}}],
+)  # fmt: skip
+def test_a_number_is_one_however_it_is_spelt(kernel: dict[str, Any], command: Path, tmp_path: Path) -> None:
+    text = json.dumps({"traceEvents": [{**LAUNCH, "args": {"correlation": 5}}, {**KERNEL, **kernel}]})
+    planted, shown = tmp_path / "planted.json", tmp_path / "shown.json"
+    planted.write_text(text.replace("?", "\\"), encoding="utf-8")
+    for words in (["convert", "--scrub"], ["convert"]):
+        done = subprocess.run([command, *words, "--force", planted, shown], check=False, timeout=60)
+        assert done.returncode == 0
+        assert numbers(shown) == numbers(planted), words
+
+
+def test_an_account_that_is_none_is_left_out_at_once(command: Path, tmp_path: Path) -> None:
+    for value in ([1], "x", {}, {"mine": 3}):
+        once = scrub(command, {"mareyLeftOut": value, "traceEvents": [LAUNCH]}, tmp_path)
+        assert scrub(command, json.loads(once), tmp_path) == once, value
+
+
 @pytest.mark.parametrize("name", TRACES)
 def test_scrubbing_twice_is_scrubbing_once(name: str, command: Path, data: Path, tmp_path: Path) -> None:
     dice = random.Random(SEED)
