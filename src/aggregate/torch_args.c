@@ -61,13 +61,6 @@ static void read_host_arg(struct marey_json *json, struct marey_str key,
         marey__json_skip(json);
 }
 
-/* An event that is still open at the end has no end thread, so torch takes it for
- * asynchronous; Python functions always end. */
-static bool may_be_open(const struct marey_torch_row *row)
-{
-    return row->kind == MAREY_KIND_OP || row->kind == MAREY_KIND_ANNOTATION;
-}
-
 static bool read_host(struct marey_torch_build *build, struct marey_torch_row *row,
                       struct marey_json *json)
 {
@@ -75,7 +68,8 @@ static bool read_host(struct marey_torch_build *build, struct marey_torch_row *r
     struct marey_str key;
     while (marey__json_key(json, &key))
         read_host_arg(json, key, row, &found);
-    row->is_async = found.is_open && may_be_open(row);
+    if (found.is_open && marey__torch_may_be_open(row))
+        row->is_async = true;
     if (found.call_stack.len > 0) {
         build->has_stacks = true;
         marey__text_reset(&build->stack_text);

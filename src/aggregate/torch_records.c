@@ -102,6 +102,11 @@ static bool is_device_kind(enum marey_kind kind)
            kind == MAREY_KIND_SYNC || kind == MAREY_KIND_DEVICE_EVENT;
 }
 
+bool marey__torch_may_be_open(const struct marey_torch_row *row)
+{
+    return row->kind == MAREY_KIND_OP || row->kind == MAREY_KIND_ANNOTATION;
+}
+
 bool marey__torch_add_row(struct marey_torch_build *build)
 {
     if (!marey__grow(&build->alloc, (void **)&build->rows, &build->rows_capacity, build->n_rows + 1,
@@ -131,6 +136,7 @@ struct record {
     uint32_t name_idx;
     uint32_t cat_id;
     enum marey_torch_source source;
+    bool is_open; /* never ended on its thread */
 };
 
 struct collecting {
@@ -166,6 +172,7 @@ static bool collect(const struct collecting *collecting, const struct record *re
     row->name_idx = record->name_idx;
     row->kind = (uint8_t)category->kind;
     row->source = (uint8_t)record->source;
+    row->is_async = record->is_open && marey__torch_may_be_open(row);
     row->scope = category->kind == MAREY_KIND_ANNOTATION ? MAREY_TORCH_SCOPE_USER
                                                          : MAREY_TORCH_SCOPE_FUNCTION;
     if (is_device_kind(category->kind))
@@ -194,6 +201,7 @@ static bool collect_slices(const struct collecting *collecting, uint32_t track_i
             .name_idx = slices.name_id[i] == MAREY_NONE ? 0 : slices.name_id[i],
             .cat_id = slices.cat_id[i],
             .source = MAREY_TORCH_SLICE,
+            .is_open = (slices.flags[i] & MAREY_SLICE_OPEN) != 0,
         };
         if (!collect(collecting, &record))
             return false;

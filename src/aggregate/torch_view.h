@@ -181,7 +181,12 @@ struct marey_torch_build {
 #define MAREY_TORCH_MEMORY_NAME(build) ((uint32_t)(2 * (build)->n_names))
 #define MAREY_TORCH_FAILURE_NAME(build) ((uint32_t)(2 * (build)->n_names + 1))
 
-/* torch_records.c: one more row, all of it "none"; false without memory. */
+/* torch_records.c: whether a row may be open at the end. Such an event has no end thread, or
+ * another one than it began on, so torch takes it for asynchronous. Python functions always
+ * end. */
+bool marey__torch_may_be_open(const struct marey_torch_row *row);
+
+/* One more row, all of it "none"; false without memory. */
 bool marey__torch_add_row(struct marey_torch_build *build);
 
 /* The rows, in file order; device and span. */

@@ -164,6 +164,22 @@ def test_events_have_torchs_members() -> None:
     assert op.use_device == mm.use_device == "cuda"
 
 
+def test_a_begin_without_end_is_asynchronous() -> None:
+    op = {"cat": "cpu_op", "pid": 1, "tid": 2}
+    records = [
+        {"ph": "X", "name": "before", "ts": 0, "dur": 5, **op},
+        {"ph": "B", "name": "open", "ts": 10, **op},
+        {"ph": "X", "name": "inside", "ts": 20, "dur": 5, **op},
+    ]
+    events = marey.load(json.dumps({"traceEvents": records}).encode()).view(compat="torch").events()
+    assert [(e.name, e.is_async, e.cpu_parent) for e in events] == [
+        ("before", False, None), ("open", True, None), ("inside", False, None),
+    ]  # fmt: skip
+    is_open = events[1]
+    assert (is_open.cpu_time_total, is_open.self_cpu_time_total) == (15.0, 0.0)
+    assert is_open.cpu_children == []
+
+
 def test_averages_have_torchs_members() -> None:
     rows = {row.key: row for row in view().key_averages()}
     assert rows["aten::mm"].count == 1

@@ -1,0 +1,88 @@
+"""profile(compat="torch") beside torch's own profiler: what its events and averages say of the
+same run, recorded by both at once."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.profiler
+
+import marey.profiler
+
+pytestmark = pytest.mark.filterwarnings("ignore:CUDA is not available")
+
+ONES = torch.ones(3)
+
+
+def cpu(profiler: Any) -> list[Any]:
+    """On a machine with a GPU torch would record its calls and kernels too."""
+    return [profiler.ProfilerActivity.CPU]
+
+
+def by_both(work: Callable[[], Any], **options: Any) -> tuple[Any, Any]:
+    """torch's profile and ours of one run. Ours ends first, so that it has nothing of torch's."""
+    work()
+    with (
+        torch.profiler.profile(activities=cpu(torch.profiler), **options) as theirs,
+        marey.profiler.profile(
+            activities=cpu(marey.profiler), compat="torch", **options
+        ) as ours,
+    ):
+        work()
+    return theirs, ours
+
+
+# ---- ranges without an end on their thread ---------------------------------------------------------
+
+
+def shape_of(events: Any) -> Counter[Any]:
+    return Counter(
+        (e.name, e.is_async, e.cpu_parent and e.cpu_parent.name, len(e.cpu_children),
+         e.is_async and e.self_cpu_time_total)
+        for e in events
+    )  # fmt: skip
+
+
+def end_elsewhere(name: str) -> None:
+    elsewhere = torch.profiler.record_function(name)
+    elsewhere.__enter__()
+    thread = threading.Thread(target=elsewhere.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join()
+
+
+def test_a_range_that_ends_on_another_thread_is_asynchronous() -> None:
+    def work() -> None:
+        end_elsewhere("alone")
+        with torch.profiler.record_function("outer"):
+            end_elsewhere("inner")
+            ONES.add(1)
+        ONES.mul(2)
+
+    theirs, ours = by_both(work)
+    assert shape_of(ours.events()) == shape_of(theirs.events())
+    assert {e.name for e in ours.events() if e.is_async} == {"alone", "inner"}
+    ends = {e.name: e.time_range.end for e in ours.events()}
+    assert ends["inner"] == ends["outer"] < ends["alone"]
+    row = next(row for row in ours.key_averages() if row.key == "alone")
+    assert row.is_async and row.self_cpu_time_total == 0 < row.cpu_time_total
+
+
+def test_a_range_that_is_open_at_the_end_is_asynchronous() -> None:
+    still_open = []
+
+    def work() -> None:
+        still_open.append(torch.profiler.record_function("open"))
+        still_open[-1].__enter__()
+        ONES.add(1)
+
+    theirs, ours = by_both(work)
+    for each in still_open:
+        each.__exit__(None, None, None)
+    assert shape_of(ours.events()) == shape_of(theirs.events())
+    assert [e.name for e in ours.events() if e.is_async] == ["open"]
