@@ -220,7 +220,7 @@ bool marey_chrome_mends(const struct marey_ledger_row *row)
 {
     static const char *const findings[] = {
         "truncated",     "bad_gzip",           "bad_metadata", "joined_documents",
-        "name_mismatch", "clock_stepped_back", "bad_args"};
+        "name_mismatch", "clock_stepped_back", "bad_args",     "bad_dur"};
     if (row->map == MAREY_LEDGER_REPAIRED)
         return true;
     for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)

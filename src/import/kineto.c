@@ -313,6 +313,14 @@ static void note_missing(struct marey_kineto *kineto, const struct incoming *in,
         note(kineto, in, MAREY_REASON_NO_TID);
 }
 
+/* Why a duration is unknown. */
+static enum marey_reason reason_of_no_time(const struct marey_value *dur)
+{
+    if (dur->type == MAREY_VALUE_NON_FINITE)
+        return MAREY_REASON_NON_FINITE;
+    return dur->type == MAREY_VALUE_NONE ? MAREY_REASON_NO_DUR : MAREY_REASON_BAD_DUR;
+}
+
 static void add_complete(struct marey_kineto *kineto, struct incoming *in)
 {
     const struct marey_value *dur = &in->fields->value[MAREY_FIELD_DUR];
@@ -335,8 +343,7 @@ static void add_complete(struct marey_kineto *kineto, struct incoming *in)
         return;
     }
     if (found == MAREY_TIME_NONE)
-        note(kineto, in,
-             dur->type == MAREY_VALUE_NON_FINITE ? MAREY_REASON_NON_FINITE : MAREY_REASON_NO_DUR);
+        note(kineto, in, reason_of_no_time(dur));
     else
         slice.dur_ns = dur_ns;
     note_missing(kineto, in, true);

@@ -226,6 +226,15 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .remedy = "its end was not recorded: make the recording longer than the slice",
             .best_grade = 'B',
         },
+    [MAREY_REASON_BAD_DUR] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "bad_dur",
+            .meaning = "slices whose duration is no number: counted as calls, no time",
+            .effect = "a call is counted, its time is unknown; written anew it has no duration",
+            .remedy = "look at what writes the file: a dur is a number of microseconds",
+            .best_grade = 'B',
+        },
     [MAREY_REASON_NO_NAME] =
         {
             .map = MAREY_LEDGER_FINDING,

@@ -117,6 +117,16 @@ def test_what_was_left_out_and_repaired_is_told(command: Path, tmp_path: Path) -
     assert "file exists, use --force to overwrite it" in refused.stderr
 
 
+def test_a_duration_that_is_no_number_is_counted(command: Path, tmp_path: Path) -> None:
+    broken, fixed = tmp_path / "broken.json", tmp_path / "fixed.json"
+    broken.write_text('{"traceEvents": [{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":"abc"}]}', encoding="utf-8")
+    done = run(command, "doctor", "--repair", fixed, broken)
+    assert "0 records left out, 0 repaired, 1 finding mended" in done.stderr
+    written = read_strictly(fixed)
+    assert written["mareyRepaired"] == {"bad_dur": 1}
+    assert "dur" not in written["traceEvents"][0]
+
+
 def test_one_record_left_out_is_told_as_one(command: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text('{"traceEvents":[{},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}]}', "utf-8")

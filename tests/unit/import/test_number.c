@@ -183,6 +183,22 @@ static void what_is_no_number_breaks_its_record(void **state)
     }
 }
 
+static void durations_that_are_no_numbers_are_unknown(void **state)
+{
+    static const char *const texts[] = {"\"abc\"", "null", "true", "{}", "[1]", "\"\""};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char json[256];
+        (void)snprintf(json, sizeof json, LIST(X("a", "1", "%s")), texts[i]);
+        struct marey_trace *trace = read_text(json);
+        EXPECT_U64(marey_trace_slices(trace).n, 1);
+        EXPECT_I64(marey_trace_slices(trace).dur_ns[0], MAREY_UNKNOWN);
+        EXPECT_U64(count_of(trace, "bad_dur"), 1);
+        EXPECT_U64(count_of(trace, "no_dur"), 0);
+        marey_trace_free(trace);
+    }
+}
+
 static void durations_that_are_not_finite_are_unknown(void **state)
 {
     static const char *const texts[] = {"NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"};
@@ -211,6 +227,7 @@ int main(void)
         cmocka_unit_test(times_count_up_to_the_limit),
         cmocka_unit_test(signs_behind_the_point_are_read_as_meant),
         cmocka_unit_test(what_is_no_number_breaks_its_record),
+        cmocka_unit_test(durations_that_are_no_numbers_are_unknown),
         cmocka_unit_test(durations_that_are_not_finite_are_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
