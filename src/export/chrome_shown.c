@@ -175,8 +175,7 @@ bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i)
     struct marey_chrome_mended before = {0};
     if (marey__chrome_was_mended(chrome, i, &before) ||
         marey__written_read(key, marey_trace_string(chrome->trace, meta->json_id), NULL) ||
-        (marey__chrome_is_bad_base(chrome, meta) &&
-         (!chrome->repairs || chrome->sources[meta->source_idx].base_ns == 0)))
+        (marey__chrome_is_bad_base(chrome, meta) && chrome->sources[meta->source_idx].base_ns == 0))
         return false;
     if ((chrome->has_left_out && marey__str_is_c(key, MAREY_WRITTEN_LEFT_OUT)) ||
         (chrome->has_repaired && marey__str_is_c(key, MAREY_WRITTEN_REPAIRED)))

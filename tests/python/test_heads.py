@@ -45,6 +45,11 @@ HEADS: list[tuple[str, int | None, int | None, int | None, dict[str, int], bool]
     ('"baseTimeNanoseconds": 05000', None, None, 5000, {ODD: 1}, False),
     ('"baseTimeNanoseconds": "0"', None, None, 0, {TEXT: 1}, False),
     ('"baseTimeNanoseconds": 5e3', None, None, 5000, {}, False),
+    ('"baseTimeNanoseconds": 2000, "baseTimeNanoseconds": "x"', None, None, 2000, {TWICE: 1}, True),
+    ('"baseTimeNanoseconds": 2000, "baseTimeNanoseconds": 9e18', None, None, 2000, {TWICE: 1}, True),
+    ('"baseTimeNanoseconds": 2000, "baseTimeNanoseconds": null', None, None, 2000, {TWICE: 1}, False),
+    ('"baseTimeNanoseconds": "x", "baseTimeNanoseconds": 2000', None, None, 2000, {TWICE: 1}, True),
+    ('"baseTimeNanoseconds": "x"', None, None, 0, {}, True),
 ]  # fmt: skip
 
 
