@@ -276,6 +276,11 @@ class Averages(Sequence[Row]):
             for row in rows
         ]
 
+    @property
+    def _shown_rows(self) -> list[Row]:
+        """What a program gets to see of them."""
+        return self._rows
+
     @classmethod
     def joined(
         cls,
@@ -394,7 +399,7 @@ class Averages(Sequence[Row]):
     @overload
     def __getitem__(self, index: slice) -> list[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        return self._rows[index]
+        return self._shown_rows[index]
 
     def __str__(self) -> str:
         return self.table()

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from operator import eq
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 from marey import _core
 from marey._columns import choose, data_frame, event_columns
@@ -359,10 +359,16 @@ class Events(Sequence[Event]):
 
     __slots__ = ("_indices", "_trace")
 
+    _event: ClassVar[type[Event]] = Event
+
     def __init__(self, trace: Trace, indices: Sequence[int]) -> None:
         self._trace = trace
         is_kept = isinstance(indices, (range, array))
         self._indices: range | array[int] = indices if is_kept else array("I", indices)
+
+    def _part(self, indices: Sequence[int]) -> Events:
+        """Some of them."""
+        return Events(self._trace, indices)
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -373,14 +379,14 @@ class Events(Sequence[Event]):
     def __getitem__(self, index: slice) -> Events: ...
     def __getitem__(self, index: int | slice) -> Event | Events:
         if isinstance(index, slice):
-            return Events(self._trace, self._indices[index])
-        return Event(self._trace, self._indices[index])
+            return self._part(self._indices[index])
+        return self._event(self._trace, self._indices[index])
 
     def __iter__(self) -> Iterator[Event]:
-        return map(Event, repeat(self._trace), self._indices)
+        return map(self._event, repeat(self._trace), self._indices)
 
     def __reversed__(self) -> Iterator[Event]:
-        return map(Event, repeat(self._trace), reversed(self._indices))
+        return map(self._event, repeat(self._trace), reversed(self._indices))
 
     def __contains__(self, event: object) -> bool:
         return self._is_ours(event) and event.index in self._indices
@@ -433,7 +439,7 @@ class Events(Sequence[Event]):
             "name": name, "kind": kind, "category": category,
             "track": track, "process": process, "thread": thread,
         }
-        return Events(self._trace, choose(self._trace, self._indices, wanted))
+        return self._part(choose(self._trace, self._indices, wanted))
 
     def to_arrow(self, columns: Iterable[str] | None = None) -> _core.Columns:
         """Columns for whoever speaks Arrow: pyarrow, polars, DuckDB; docs/columns.md says what

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from marey._averages import Averages, Grouping, Row, Width, told
 from marey._columns import all_but
+from marey._drop_in import EventsAsTorch, drop_in_row
 from marey._events import Events
 from marey._torch import STACK_METRICS, EventList, FunctionEventAvg, TorchAverages
 from marey._torch_args import torch_version
@@ -84,6 +86,18 @@ def _write_stacks(trace: Trace, path: Path, metric: str) -> None:
 
 class ProfileAverages(Averages):
     """Averages of a profile: tables are laid out as torch's, with the numbers of Marey."""
+
+    @cached_property
+    def _shown_rows(self) -> list[Row]:
+        return [self._shown_row(row) for row in self._rows]
+
+    def _shown_row(self, row: Row) -> Row:
+        """Those of a drop-in are as torch has them."""
+        return drop_in_row(row, self._grouping.by_shape) if self._grouping.join_steps else row
+
+    def total_average(self) -> Row:
+        """All rows added up, see Averages.total_average."""
+        return self._shown_row(super().total_average())
 
     def table(
         self,
@@ -214,7 +228,7 @@ class ProfileEvents(Events):
         return list(STACK_METRICS)
 
 
-class DropInEvents(ProfileEvents):
+class DropInEvents(EventsAsTorch, ProfileEvents):
     """The events of a drop-in for torch's profiler."""
 
     __slots__ = ()

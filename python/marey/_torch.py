@@ -97,7 +97,9 @@ class FunctionEvent(Timed):
 
     @property
     def fwd_thread(self) -> int | None:
-        return self._record.forward_thread
+        """0: none; None for "[memory]" events, as in torch."""
+        is_memory = self._record.slice_idx is None and self.name == "[memory]"
+        return None if is_memory else self._record.forward_thread or 0
 
     @property
     def time_range(self) -> Interval:

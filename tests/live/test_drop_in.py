@@ -367,13 +367,23 @@ def test_events_have_torchs_attributes() -> None:
 
     def figures(prof: Any) -> list[Any]:
         return [
-            (e.name, e.input_shapes or [], e.scope, e.is_async, e.is_user_annotation, e.count,
+            (e.name, e.input_shapes, e.stack, type(e.fwd_thread), e.overload_name, e.scope, e.is_async, e.is_user_annotation, e.count,
              e.device_type.name, e.use_device, e.thread, e.sequence_nr >= 0, e.is_remote,
              e.node_id, e.device_index, e.device_resource_id)
             for e in prof.events() if not is_twin(e)
         ]  # fmt: skip
 
+    twins = {event.name for event in ours.events() if is_twin(event)}
+
+    def rows(prof: Any) -> Counter[str]:
+        return Counter(
+            str((r.key, r.input_shapes, r.stack, r.overload_name))
+            for by_shape in (False, True) for r in prof.key_averages(group_by_input_shape=by_shape)
+            if r.key not in twins
+        )  # fmt: skip
+
     assert figures(ours) == figures(theirs)
+    assert rows(ours) == rows(theirs)
 
 
 def test_torchs_own_numbers_are_to_be_had() -> None:

@@ -291,6 +291,40 @@ def test_a_table_of_events_of_a_profile_says_torchs_and_keeps_ours() -> None:
         assert events.table(sort_by="flops") == events.table()
 
 
+@pytest.mark.parametrize("compat", [None, "torch"])
+def test_what_was_not_recorded_is_what_torch_has_then(compat: Any) -> None:
+    with profiler.profile(compat=compat) as prof:
+        with marey.record_function("outer"):
+            work("inner")
+    for row in (*prof.key_averages(), prof.key_averages().total_average()):
+        assert (row.input_shapes, row.stack, row.overload_name) == ("", [], "")
+    for row in prof.key_averages(group_by_input_shape=True)[:]:
+        assert (row.input_shapes, row.stack, row.overload_name) == ([], [], "")
+    outer, inner = events = prof.events()
+    within = [outer.cpu_children[0], inner.cpu_parent, events[1:][0], next(reversed(list(events)))]
+    if compat is None:
+        within += [events.where(name="inner")[0], next(reversed(events)),
+                   next(row for row in prof.key_averages() if row.key == "inner").cpu_parent]
+    for event in (outer, inner, *within):
+        assert (event.input_shapes, event.stack, event.overload_name) == ([], [], "")
+        assert event.fwd_thread == 0
+    assert within[0] == inner and within[1] == outer
+
+
+def test_our_own_profile_says_that_it_does_not_know() -> None:
+    with marey.profile() as prof:
+        work()
+    (row,), (event,) = prof.key_averages(), prof.events()
+    assert (row.input_shapes, row.stack, row.overload_name) == (None, None, None)
+    assert event.input_shapes is None and event.fwd_thread is None
+    with profiler.profile() as drop_in:
+        work()
+    columns = [of_it.key_averages().to_arrow() for of_it in (prof, drop_in)]
+    for name in ("input_shapes", "stack", "overload_name"):
+        ours, theirs = (found.parts(found.names.index(name)) for found in columns)
+        assert ours == theirs
+
+
 def test_stats_are_told() -> None:
     with profiler.profile() as prof:
         work()
