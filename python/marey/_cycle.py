@@ -159,7 +159,9 @@ class Cycle(Results):
         self._step_from = 0  # the recording that has the last step's begin, or is all of that step
         self._step_is_marked = False  # the begin is in it
         self._trace: Trace | None = None
+        self._summary: Left | None = None  # what would be left of it
         self._left: Left | None = None  # once it was let go
+        self._first_step_bytes = 0  # of the pool; all of it if that was too little
         self.resume()
 
     # -- recording
@@ -277,6 +279,20 @@ class Cycle(Results):
         usage = self.usage
         return usage.pool_bytes if usage.n_lost > 0 else usage.held_bytes * 9 // 8
 
+    @property
+    def wanted_by_first_step_bytes(self) -> int:
+        """What the first step of a cycle like this one takes, and as much for one that is larger."""
+        return min(2 * self._first_step_bytes, self.wanted_bytes)
+
+    def add_step(self, number: int, is_cut: bool) -> None:
+        """An active step has ended. is_cut: it was switched off for a part of it."""
+        if not self.steps:
+            usage = self.usage
+            self._first_step_bytes = usage.pool_bytes if usage.n_lost > 0 else usage.held_bytes
+        self.steps.append(number)
+        if is_cut:
+            self.steps_in_part.append(number)
+
     def tell_losses(self) -> None:
         """At its end: a table says it too, but who only writes files sees no table."""
         if self.usage.n_lost == 0:
@@ -328,13 +344,21 @@ class Cycle(Results):
         if self._left is None:
             self._trace = None
 
+    def sum_up(self) -> None:
+        """Makes what would be left of it, which takes a look at each record."""
+        if self._summary is None:
+            shown = self._trace
+            self._summary = Left(
+                self._trace_now(), self.stats, self.usage, self._asked.has_inputs, self._joins_steps
+            )
+            self._trace = shown  # another one would only take memory
+
     def let_go(self) -> None:
         """Gives the records back. What is kept: averages in all groupings."""
         if self._left is not None:
             return
-        self._left = Left(
-            self._trace_now(), self.stats, self.usage, self._asked.has_inputs, self._joins_steps
-        )
+        self.sum_up()
+        self._left, self._summary = self._summary, None
         self._trace = None
         for recording in self._recordings:
             recording.drop()

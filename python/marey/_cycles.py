@@ -24,6 +24,8 @@ class Cycles(Results):
         self._keep_bytes = keep_bytes
         self._joined: tuple[tuple[int, ...], Trace] | None = None
         self._is_told = False
+        self._leaving: Cycle | None = None
+        """The last whole one, whose room the one that runs needs behind its first step."""
 
     # -- their life
 
@@ -51,27 +53,46 @@ class Cycles(Results):
         self.done.remove(cycle)
         cycle.drop()
 
+    def begin_step(self) -> None:
+        """In the cycle that runs, if one does."""
+        if self.running is None:
+            return
+        if self._leaving is not None and self.running.steps:
+            self._joined = None
+            self._leaving.let_go()
+            self._leaving = None
+        self.running.mark_step()
+
     def clear(self) -> None:
+        self._leaving = None
         self.done = []
         self.running = None
         self._joined = None
 
     def _make_room(self) -> None:
         """The oldest go first. The last one stays if the next has room beside it in the pool,
-        where all that is held lies: what finds none is lost."""
+        where all that is held lies: what finds none is lost. If there is room for the first step it
+        stays until the second begins: the step that the last step() of a program begins is none."""
+        self._leaving = None
         whole = [cycle for cycle in self.done if cycle.is_whole]
         if not whole:
             return
         pool_bytes = whole[-1].usage.pool_bytes
         bound = pool_bytes // 2 if self._keep_bytes is None else self._keep_bytes
         next_bytes = max(cycle.wanted_bytes for cycle in self.done)
+        first_step_bytes = max(cycle.wanted_by_first_step_bytes for cycle in self.done)
         held = [cycle.held_bytes() for cycle in whole]
         in_pool = [cycle.usage.held_bytes for cycle in whole]
         while whole and (
             (len(whole) > 1 and sum(held) > bound) or sum(in_pool) + next_bytes > pool_bytes
         ):
-            self._joined = None
-            whole.pop(0).let_go()
+            oldest = whole.pop(0)
+            oldest.sum_up()  # here, not within the cycle that begins
+            if whole or in_pool[0] + first_step_bytes > pool_bytes:
+                self._joined = None
+                oldest.let_go()
+            else:
+                self._leaving = oldest
             del held[0], in_pool[0]
 
     def forget_traces(self) -> None:

@@ -144,8 +144,7 @@ class Machine:
     def _begin_step(self) -> None:
         self._step_is_cut = self._is_off
         if self.records_steps and self.is_running:
-            if self.cycles.running is not None:
-                self.cycles.running.mark_step()
+            self.cycles.begin_step()
             self._step_is_shown = self.cycles.running is None or not self._is_off
             self._enter_step_range()
 
@@ -158,9 +157,7 @@ class Machine:
         """The step that has ended is one of the cycle's."""
         cycle = cycle or self.cycles.running
         if cycle is not None:
-            cycle.steps.append(self.step_num)
-            if self._step_is_cut:
-                cycle.steps_in_part.append(self.step_num)
+            cycle.add_step(self.step_num, self._step_is_cut)
 
     def _end_step(self) -> None:
         if self._step_range is not None:

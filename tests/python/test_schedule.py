@@ -322,8 +322,69 @@ def test_no_record_is_looked_at_where_cycles_begin_and_end(
     assert all(c.usage.held_bytes == c.stats.held_bytes for c in prof.cycles)
 
 
+OF_A_STEP = 15_000
+"""Ranges of 32 bytes of which five steps take 4/7 of the pool."""
+
+
+def large_cycles(profile: Any) -> Any:
+    return profile(schedule=marey.schedule(wait=0, warmup=0, active=5), pool_bytes=4 << 20)
+
+
+def run_large_steps(prof: Any, n_steps: int) -> None:
+    for _ in range(n_steps):
+        for _ in range(OF_A_STEP):
+            work()
+        prof.step()
+
+
+@pytest.mark.parametrize("n_cycles", [1, 2])
+def test_no_cycle_is_let_go_for_the_step_that_the_last_step_begins(
+    profile: Any, n_cycles: int
+) -> None:
+    """The schedule goes on, the loop does not."""
+    prof = large_cycles(profile)
+    with prof:
+        run_large_steps(prof, 5 * n_cycles)
+        # One more may follow, and would find its room.
+        assert [cycle.is_whole for cycle in prof.cycles[-2:]] == [True, True]
+    prof.add_metadata("late", "yes")
+    *gone, last = prof.cycles
+    assert [cycle.is_whole for cycle in gone] == [False] * (n_cycles - 1)
+    assert last.is_whole and len(last.steps) == 5
+    assert len(last.events()) == 5 * (OF_A_STEP + 1)
+    assert last.trace.metadata["late"] == "yes"
+    assert n_calls(prof) == 5 * n_cycles * OF_A_STEP
+    assert prof.stats.n_lost == 0
+
+
+def test_a_cycle_is_let_go_where_the_next_has_a_second_step(profile: Any) -> None:
+    prof = large_cycles(profile)
+    with prof:
+        for n_steps in (5, 1, 1):
+            run_large_steps(prof, n_steps)
+            assert prof.cycles[0].is_whole == (prof.step_num == 5)
+            assert n_calls(prof) == prof.step_num * OF_A_STEP
+        work("later")
+    assert [cycle.is_whole for cycle in prof.cycles] == [False, True]
+    assert n_calls(prof) == 7 * OF_A_STEP
+    assert prof.stats.n_lost == 0
+
+
+def test_a_cycle_stays_beside_what_comes_after_the_last_step(profile: Any) -> None:
+    prof = large_cycles(profile)
+    with prof:
+        run_large_steps(prof, 5)
+        work("after")
+    assert [(cycle.is_whole, cycle.steps) for cycle in prof.cycles] == [
+        (True, [0, 1, 2, 3, 4]),
+        (True, [5]),
+    ]
+    assert len(prof.events()) == 5 * (OF_A_STEP + 1) + 2
+
+
 def test_where_no_cycle_is_whole_averages_are_left() -> None:
-    """The last step() begins a cycle, for which the one before was let go, and nothing follows."""
+    """The last step() begins a cycle of which one step would take all the room, and nothing
+    follows."""
     prof = marey.profile(schedule=marey.schedule(wait=0, warmup=0, active=1), pool_bytes=1 << 20)
     with prof:
         for _ in range(20_000):
