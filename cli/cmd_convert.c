@@ -116,10 +116,8 @@ static enum cli_exit run_convert(const void *settings, size_t n_operands, char *
         return CLI_USAGE;
     }
     /* Asked before the work; the library asks again when it takes the name. */
-    if (!convert->overwrite && !is_standard_output(path) && access(path, F_OK) == 0) {
-        message_print("cannot write '%s': file exists, use --force to overwrite it", path);
+    if (!is_standard_output(path) && !output_is_free(path, convert->overwrite))
         return CLI_FAILED;
-    }
     /* What OUT mends of args is counted in its head, as --repair counts it. */
     const struct input_reading reading = {
         .check = convert->omit_args ? MAREY_CHECK_FIELDS : MAREY_CHECK_ALL,

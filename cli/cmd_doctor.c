@@ -93,11 +93,8 @@ static enum cli_exit examine_traces(const struct doctor_settings *doctor, size_t
     enum cli_exit result = CLI_FAILED;
 
     /* Asked before the work; the library asks again when it takes the name. */
-    if (doctor->repaired != NULL && !doctor->overwrite && access(doctor->repaired, F_OK) == 0) {
-        message_print("cannot write '%s': file exists, use --force to overwrite it",
-                      doctor->repaired);
+    if (doctor->repaired != NULL && !output_is_free(doctor->repaired, doctor->overwrite))
         goto done;
-    }
     if (!input_examine(n_operands, operands, doctor->n_threads, &examined))
         goto done;
     if (diagnosis_make(&examined, &diagnosis, &err) != MAREY_OK) {

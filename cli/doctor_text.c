@@ -191,7 +191,8 @@ static void add_law(struct text *text, const char *what, int64_t left_ns, int64_
 static void add_laws(struct text *text, const struct marey_law_checks *laws)
 {
     text_add(text, "\nlaws\n");
-    add_law(text, "self times = time in which a track is busy", laws->self_sum_ns, laws->union_ns);
+    add_law(text, "self times = time in which a track is busy, the profiler's own window too",
+            laws->self_sum_ns, laws->union_ns);
     add_law(text, "device operations = owned + unowned", laws->device_sum_ns,
             laws->owned_plus_unowned_ns);
 }

@@ -68,9 +68,11 @@ static const char *nearest_option(const struct command *command, const char *nam
 static void tell_whose_option(const struct command *command, const char *word)
 {
     if (command->stops_at_operand)
-        usage_error(command,
-                    "unknown option '%s', one of the program follows it: 'marey %s -- PROGRAM %s'",
-                    word, command->name, word);
+        usage_error(
+            command,
+            "unknown option '%s'; an option of the program stands behind its name: 'marey %s -- "
+            "PROGRAM %s'",
+            word, command->name, word);
     else
         usage_error(command, "unknown option '%s'", word);
 }

@@ -29,6 +29,19 @@ static int write_all(int fd, const char *bytes, size_t len)
     return 0;
 }
 
+bool output_is_free(const char *path, bool overwrite)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return true;
+    if (S_ISDIR(st.st_mode))
+        message_print("cannot write '%s': it is a folder, give a file name", path);
+    else if (!overwrite)
+        message_print("cannot write '%s': file exists, use --force to overwrite it", path);
+    return overwrite && !S_ISDIR(st.st_mode);
+}
+
 int output_stream_write(const void *bytes, size_t len)
 {
     return write_all(STDOUT_FILENO, bytes, len);

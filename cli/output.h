@@ -19,6 +19,10 @@ enum cli_exit output_write(const char *path, bool overwrite, const char *bytes, 
 /* The same of a text that was built; takes it, also on failure. */
 enum cli_exit output_text(const char *path, bool overwrite, struct text *text);
 
+/* Whether a file can be written under a name as far as can be told before the work: false, and
+ * told, where a folder is, or a file that is not to be overwritten. */
+bool output_is_free(const char *path, bool overwrite);
+
 /* Standard output piece by piece: 0 or the error number of each write, and at the end that
  * of the one that failed, or 0. */
 int output_stream_write(const void *bytes, size_t len);

@@ -80,7 +80,7 @@ def load(
     if isinstance(source, Iterable):
         return _load_paths(source, *how)
     raise TypeError(
-        f"cannot load a {type(source).__name__}: give a path, a list of paths, bytes or a file"
+        f"cannot load an object of type '{type(source).__name__}': give a path, a list of paths, bytes or a file"
     )
 
 

@@ -6,6 +6,8 @@
  */
 #include "aggregate/torch_view.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "base/str.h"
 #include "trace/model.h"
@@ -61,6 +63,33 @@ static struct marey_torch_options complete_options(const struct marey_trace *tra
     return options;
 }
 
+/* Torch shows what one profiler recorded from start to stop. */
+static enum marey_status check_sources(const struct marey_trace *trace, struct marey_error *err)
+{
+    size_t n = 0;
+    size_t n_processes = 0;
+    char processes[48] = "";
+    const struct marey_source *source = marey_trace_sources(trace, &n);
+
+    for (size_t i = 0; i < n; i++)
+        n_processes += source[i].cycle_of == i;
+    if (n < 2)
+        return MAREY_OK;
+    const bool has_cycles = n_processes < n;
+    const bool is_one_file = source[0].path_id == source[n - 1].path_id;
+    if (has_cycles && n_processes == 1)
+        (void)snprintf(processes, sizeof processes, " of one process");
+    else if (has_cycles)
+        (void)snprintf(processes, sizeof processes, " of %zu processes", n_processes);
+    return marey__fail(err, MAREY_INVALID,
+                       "cannot show torch's view of %zu %s%s%s: torch shows one %s, load %s", n,
+                       has_cycles ? "cycles" : "ranks", processes,
+                       is_one_file ? " in one file" : "", has_cycles ? "cycle" : "process",
+                       !is_one_file ? "one file"
+                       : has_cycles ? "a file of one cycle"
+                                    : "a file of one rank");
+}
+
 static enum marey_status check(const struct marey_trace *trace,
                                const struct marey_torch_options *options, struct marey_error *err)
 {
@@ -73,19 +102,7 @@ static enum marey_status check(const struct marey_trace *trace,
                            "cannot show the view of torch '%d.%d': 2.4 is the oldest whose view "
                            "is known",
                            (int)options->version / 100, (int)options->version % 100);
-    size_t n = 0;
-    const struct marey_source *source = marey_trace_sources(trace, &n);
-    if (n > 1 && source[0].path_id == source[n - 1].path_id)
-        return marey__fail(err, MAREY_INVALID,
-                           "cannot show torch's view of %zu ranks in one file: torch shows one "
-                           "process, load a file of one rank",
-                           n);
-    if (n > 1)
-        return marey__fail(err, MAREY_INVALID,
-                           "cannot show torch's view of %zu ranks: torch shows one process, load "
-                           "one file",
-                           n);
-    return MAREY_OK;
+    return check_sources(trace, err);
 }
 
 /* ---- events ---- */

@@ -51,9 +51,20 @@ static bool has_many_processes(const struct marey_trace *trace)
     return false;
 }
 
+/* The first file that tells of the largest job. */
+static uint32_t source_of_job(const struct marey_trace *trace)
+{
+    const int64_t world_size = world_size_of(trace);
+    uint32_t i = 0;
+    while (i + 1 < trace->sources.n && trace->sources.at[i].world_size != world_size)
+        i++;
+    return i;
+}
+
 void marey__note_missing_ranks(struct marey_trace *trace, uint64_t n)
 {
-    marey__account_add(
-        &trace->account,
-        has_many_processes(trace) ? MAREY_REASON_MISSING_RANKS : MAREY_REASON_OTHER_RANKS, n, 0);
+    marey__account_add(&trace->account,
+                       has_many_processes(trace) ? MAREY_REASON_MISSING_RANKS
+                                                 : MAREY_REASON_OTHER_RANKS,
+                       n, MAREY_OFFSET(source_of_job(trace), 0));
 }

@@ -187,7 +187,7 @@ def test_an_empty_list_is_a_value_error() -> None:
 
 
 def test_another_type_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="int"):
+    with pytest.raises(TypeError, match="cannot load an object of type 'int': give a path"):
         marey.load(7)  # type: ignore[arg-type]
 
 

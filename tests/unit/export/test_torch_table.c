@@ -166,7 +166,8 @@ static void view_refuses_old_versions_and_many_files(void **state)
                                  expect_data_path("sched9.json.gz")};
     EXPECT_OK(marey_import_files(paths, 2, NULL, &fixture.trace, &err), &err);
     EXPECT_STATUS(marey_torch_view_new(fixture.trace, NULL, &view, &err), MAREY_INVALID);
-    EXPECT_HOLDS(err.message, "torch's view of 2 ranks: torch shows one process, load one file");
+    EXPECT_HOLDS(err.message,
+                 "torch's view of 2 cycles of one process: torch shows one cycle, load one file");
     EXPECT_TRUE(view == NULL);
     marey_trace_free(fixture.trace);
 

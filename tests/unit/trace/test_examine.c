@@ -290,6 +290,24 @@ static void ranks_that_are_missing_are_counted(void **state)
     marey_trace_free(trace);
 }
 
+static void ranks_are_missing_in_the_file_of_their_job(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    struct marey_ledger ledger = {0};
+    make_trace_begin(&make, NULL);
+    make_world(&make, MAREY_UNKNOWN); /* of no job */
+    make_source(&make, 1);
+    make_world(&make, 8);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(count(trace, "missing_ranks"), 6);
+    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
+    for (size_t i = 0; i < ledger.n_rows; i++)
+        if (strcmp(ledger.rows[i].reason, "missing_ranks") == 0)
+            EXPECT_U64(marey_place_of_offset(ledger.rows[i].example_offset[0]).source_idx, 1);
+    marey_trace_free(trace);
+}
+
 static void one_file_alone_misses_nobody(void **state)
 {
     (void)state;
@@ -463,6 +481,7 @@ int main(void)
         cmocka_unit_test(waits_that_prove_nothing_are_passed_over),
         cmocka_unit_test(operations_that_cross_the_window_are_counted),
         cmocka_unit_test(ranks_that_are_missing_are_counted),
+        cmocka_unit_test(ranks_are_missing_in_the_file_of_their_job),
         cmocka_unit_test(one_file_alone_misses_nobody),
         cmocka_unit_test(sources_that_lie_apart_in_time_are_counted),
         cmocka_unit_test(overlaps_of_a_stream_are_counted),
