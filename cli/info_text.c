@@ -342,6 +342,8 @@ static void add_track(struct text *text, const struct info *info, const struct m
     add_number(text, track->n_slices, "slice");
     if (track->n_crossings > 0)
         text_add(text, ", %" PRIu32 " of them crossing", track->n_crossings);
+    if (info->sources[track->source_idx].source->cycle_of != track->source_idx)
+        text_add(text, ", in a further cycle");
     end_line(text);
 }
 
