@@ -12,7 +12,7 @@
 #include "base/sort.h"
 #include "trace/examine.h"
 
-#define MOST_SAMPLES 1024
+#define MOST_SAMPLES 128
 /* With fewer slices there is no telling which of them are the others. */
 #define LEAST_SLICES 20
 #define CORE_TIMES 1000
@@ -80,6 +80,8 @@ static void take_windows(const struct marey_trace *trace, const struct marey_tra
 {
     const struct marey_slice_columns *slices = &trace->slices;
 
+    if (track->kind != MAREY_TRACK_THREAD)
+        return;
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
         if (!is_window(trace, i) || slices->dur_ns[i] == MAREY_UNKNOWN ||
             is_apart(core, true, slices->start_ns[i], end_of(slices, i)))
@@ -90,6 +92,14 @@ static void take_windows(const struct marey_trace *trace, const struct marey_tra
             core->window_end_ns = end_of(slices, i);
         core->has_window = true;
     }
+}
+
+static bool has_windows(const struct marey_trace *trace)
+{
+    for (size_t i = 0; i < trace->n_categories; i++)
+        if (trace->category[i].kind == MAREY_KIND_WINDOW)
+            return true;
+    return false;
 }
 
 static void count_slices(const struct marey_trace *trace, struct marey_core *core)
@@ -115,6 +125,7 @@ static void take_samples(const struct marey_trace *trace, struct marey_core *cor
 
 static bool fill_cores(const struct marey_trace *trace, struct marey_core *core, size_t *first)
 {
+    const bool are_there = has_windows(trace);
     size_t n = 0;
     bool is_done = true;
 
@@ -129,7 +140,7 @@ static bool fill_cores(const struct marey_trace *trace, struct marey_core *core,
     for (size_t i = 0; i < trace->sources.n && is_done; i++)
         is_done = find_core(trace, &core[i], sample_ns + first[i]);
     marey__dealloc(&trace->alloc, sample_ns, n, sizeof *sample_ns);
-    for (size_t t = 0; t < trace->tracks.n && is_done; t++)
+    for (size_t t = 0; t < trace->tracks.n && is_done && are_there; t++)
         take_windows(trace, &trace->tracks.at[t], &core[trace->tracks.at[t].source_idx]);
     return is_done;
 }
