@@ -33,7 +33,7 @@ char marey__json_peek(struct marey_json *json)
 static bool fail(struct marey_json *json)
 {
     json->failed = true;
-    json->at = json->end;
+    json->end = json->at;
     return false;
 }
 

@@ -21,7 +21,7 @@
 #define MAREY_JSON_DEPTH 256
 
 struct marey_json {
-    const char *at;
+    const char *at; /* of a reader that failed: how far it came */
     const char *end;
     bool failed;
     bool is_first; /* no comma is expected before the next element */

@@ -7,6 +7,9 @@
 #include "import/document_reader.h"
 #include "import/resync.h"
 
+/* So far what begins next is looked for at first. */
+#define FIRST_LOOK_BYTES ((size_t)1 << 12)
+
 static void note_broken(struct marey_document *doc, enum marey_reason reason)
 {
     marey__document_note(doc, reason, doc->at);
@@ -20,15 +23,50 @@ static const char *earlier(const char *a, const char *b)
     return b == NULL || (a != NULL && a < b) ? a : b;
 }
 
-/* The next record behind doc->at, which begins none. */
-static const char *find_record(const struct marey_document *doc)
+/* The next record behind doc->at, which begins none, as far as `until` tells. */
+static const char *find_record(const struct marey_document *doc, const char *until)
 {
     const bool is_bare = doc->walk.is_bare;
     const char *end = marey__document_window_end(doc);
-    const char *next = marey__resync_record(doc->at, end, !is_bare);
+    const char *next = marey__resync_record(doc->at, until, end, !is_bare);
 
-    next = earlier(next, marey__resync_unquoted(doc->at, next != NULL ? next : end));
-    return is_bare ? earlier(next, marey__resync_line(doc->at, next != NULL ? next : end)) : next;
+    next = earlier(next, marey__resync_unquoted(doc->at, next != NULL ? next : until, end));
+    return is_bare ? earlier(next, marey__resync_line(doc->at, next != NULL ? next : until, end))
+                   : next;
+}
+
+struct found {
+    const char *record;   /* NULL: none begins */
+    const char *document; /* before that */
+};
+
+/* What begins behind doc->at in the window. The text that is looked at grows with the distance of
+ * what is found: looking for one kind to the end of the file, where the other is near, would take
+ * as long for each of many. */
+static struct found find_next(const struct marey_document *doc)
+{
+    const char *end = marey__document_window_end(doc);
+    size_t n_bytes = FIRST_LOOK_BYTES;
+    struct found found;
+
+    for (;;) {
+        const char *until = (size_t)(end - doc->at) > n_bytes ? doc->at + n_bytes : end;
+        found.record = find_record(doc, until);
+        found.document =
+            marey__resync_document(doc->at, found.record != NULL ? found.record : until, end);
+        if (found.record != NULL || found.document != NULL || until == end)
+            return found;
+        n_bytes *= 2;
+    }
+}
+
+/* Whether more text may show a record before what was found. */
+static bool is_unsure(const struct marey_document *doc, const struct found *found)
+{
+    if (doc->feed.is_end || found->record != NULL)
+        return false;
+    return found->document == NULL ||
+           marey__document_window_end(doc) - found->document < MAREY_RECORD_LOOK_BYTES;
 }
 
 /* Whether the rest of the text is one line that is whole. */
@@ -43,17 +81,16 @@ static bool is_whole_line(const char *at, const char *end)
 static enum marey_status pass_broken(struct marey_document *doc, struct marey_error *err)
 {
     const bool is_bare = doc->walk.is_bare;
-    const char *next = find_record(doc);
+    struct found found = find_next(doc);
 
-    while (next == NULL && !doc->feed.is_end) {
+    while (is_unsure(doc, &found)) {
         MAREY_TRY(marey__document_next_window(doc, err));
-        next = find_record(doc);
+        found = find_next(doc);
     }
-    const char *further =
-        marey__resync_document(doc->at, next != NULL ? next : marey__document_window_end(doc));
-    if (further != NULL) {
+    const char *next = found.record;
+    if (found.document != NULL) {
         note_broken(doc, MAREY_REASON_PARTIAL);
-        return marey__document_end_before(doc, further);
+        return marey__document_end_before(doc, found.document);
     }
     if (next == NULL && !is_bare)
         next = marey__resync_list_end(doc->at, marey__document_window_end(doc));
@@ -90,7 +127,8 @@ static enum marey_status mend(struct marey_document *doc, struct marey_error *er
         marey__document_note_cut(doc, marey__document_window_end(doc));
         return marey__document_skip_rest(doc, err);
     }
-    if (!is_first && marey__resync_is_document(at, marey__document_window_end(doc)))
+    if (is_first ? marey__resync_begins_trace(at, marey__document_window_end(doc))
+                 : marey__resync_is_document(at, marey__document_window_end(doc)))
         return marey__document_end_before(doc, at);
     if (*at == ']' || *at == ',' || (*at == '{' && !has_comma && !is_first && !doc->walk.is_bare)) {
         marey__document_note(doc, MAREY_REASON_PUNCTUATION, at);

@@ -100,7 +100,7 @@ enum marey_status marey__document_skip_to_document(struct marey_document *doc,
     doc->is_over = true;
     for (;;) {
         const char *end = marey__document_window_end(doc);
-        const char *next = marey__resync_document(doc->at, end);
+        const char *next = marey__resync_document(doc->at, end, end);
 
         if (next != NULL || doc->feed.is_end) {
             doc->at = next != NULL ? next : end;

@@ -11,6 +11,9 @@
 /* Members behind the list are few: a tail that is longer is none. */
 #define MAX_TAIL_BYTES ((ptrdiff_t)1 << 20)
 
+/* Damage with a bracket every few bytes would be read anew from each of them to the end. */
+#define MAX_TRIED_BYTES (16 * (size_t)MAX_TAIL_BYTES)
+
 static const char *skip_white(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
@@ -38,10 +41,11 @@ bool marey__resync_is_record(const char *at, const char *end)
     return false;
 }
 
-const char *marey__resync_record(const char *from, const char *end, bool wants_comma)
+const char *marey__resync_record(const char *from, const char *until, const char *end,
+                                 bool wants_comma)
 {
-    for (const char *at = from; at < end; at++) {
-        at = memchr(at, '}', (size_t)(end - at));
+    for (const char *at = from; at < until; at++) {
+        at = memchr(at, '}', (size_t)(until - at));
         if (at == NULL)
             return NULL;
         const char *comma = skip_white(at + 1, end);
@@ -55,18 +59,18 @@ const char *marey__resync_record(const char *from, const char *end, bool wants_c
     return NULL;
 }
 
-const char *marey__resync_unquoted(const char *from, const char *end)
+const char *marey__resync_unquoted(const char *from, const char *until, const char *end)
 {
-    for (const char *at = from; at < end && *at != '"'; at++)
+    for (const char *at = from; at < until && *at != '"'; at++)
         if (*at == '{' && at > from && marey__resync_is_record(at, end))
             return at;
     return NULL;
 }
 
-const char *marey__resync_line(const char *from, const char *end)
+const char *marey__resync_line(const char *from, const char *until, const char *end)
 {
-    for (const char *at = from; at < end;) {
-        at = memchr(at, '\n', (size_t)(end - at));
+    for (const char *at = from; at < until;) {
+        at = memchr(at, '\n', (size_t)(until - at));
         if (at == NULL)
             return NULL;
         at = skip_white(at, end);
@@ -85,8 +89,9 @@ static bool is_afterword(const char *at, const char *end)
     return true;
 }
 
-/* Members up to the brace that ends the document, or nothing. */
-static bool is_tail(const char *at, const char *end)
+/* Members up to the brace that ends the document, or nothing. Adds how many bytes were read as
+ * members to *n_tried. */
+static bool is_tail(const char *at, const char *end, size_t *n_tried)
 {
     at = skip_white(at, end);
     if (at == end)
@@ -101,16 +106,19 @@ static bool is_tail(const char *at, const char *end)
     json.is_first = true;
     while (marey__json_key(&json, &key))
         marey__json_skip(&json);
+    *n_tried += (size_t)(json.at - at);
     return !json.failed && marey__json_peek(&json) == '\0';
 }
 
 const char *marey__resync_list_end(const char *from, const char *end)
 {
-    for (const char *at = from; at < end; at++) {
+    size_t n_tried = 0;
+
+    for (const char *at = from; at < end && n_tried < MAX_TRIED_BYTES; at++) {
         at = memchr(at, ']', (size_t)(end - at));
         if (at == NULL)
             return NULL;
-        if (is_tail(at + 1, end))
+        if (is_tail(at + 1, end, &n_tried))
             return at;
     }
     return NULL;
@@ -154,10 +162,10 @@ bool marey__resync_begins_trace(const char *at, const char *end)
     return begins_with_key(at, end, N_OF_TRACES);
 }
 
-const char *marey__resync_document(const char *from, const char *end)
+const char *marey__resync_document(const char *from, const char *until, const char *end)
 {
-    for (const char *at = from; at < end; at++) {
-        at = memchr(at, '{', (size_t)(end - at));
+    for (const char *at = from; at < until; at++) {
+        at = memchr(at, '{', (size_t)(until - at));
         if (at == NULL || marey__resync_is_document(at, end))
             return at;
     }

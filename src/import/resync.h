@@ -12,21 +12,23 @@
 
 #include "base/str.h"
 
-/* The brace of the first record in [from, end): an object with a ph of its own behind a closing
- * brace and a comma, which lines do without. NULL: none begins there, as far as the text goes. */
-const char *marey__resync_record(const char *from, const char *end, bool wants_comma);
+/* The brace of the first record behind a brace in [from, until) of text that ends at `end`: an
+ * object with a ph of its own behind a closing brace and a comma, which lines do without. NULL:
+ * none begins there, as far as the text goes. */
+const char *marey__resync_record(const char *from, const char *until, const char *end,
+                                 bool wants_comma);
 
-/* The brace of the first record behind `from` that no string of the text between can hold: without
- * a quote in that text none is open. NULL: none begins there, as far as the text goes. */
-const char *marey__resync_unquoted(const char *from, const char *end);
+/* The brace of the first record in [from, until) that no string of the text between can hold:
+ * without a quote in that text none is open. NULL: none begins there, as far as the text goes. */
+const char *marey__resync_unquoted(const char *from, const char *until, const char *end);
 
-/* The brace of the first record that begins a line behind that of `from`, for text that has a
- * record a line. NULL: none does, as far as the text goes. */
-const char *marey__resync_line(const char *from, const char *end);
+/* The brace of the first record that begins a line behind a line end in [from, until), for text
+ * that has a record a line. NULL: none does, as far as the text goes. */
+const char *marey__resync_line(const char *from, const char *until, const char *end);
 
 /* The bracket that closes the list of records: what follows it up to `end`, where the text ends, is
  * the end of a document (`]`, or `]` and members and `}`), perhaps with words behind it that are
- * none of JSON. NULL: there is none. */
+ * none of JSON. NULL: there is none, or too many brackets that are not it have been tried. */
 const char *marey__resync_list_end(const char *from, const char *end);
 
 /* Behind the bracket of `"traceEvents": [`. NULL: it is not in [from, end). */
@@ -47,7 +49,7 @@ bool marey__resync_begins_trace(const char *at, const char *end);
 /* True if a record begins at `at`: an object with a ph and without a list of records. */
 bool marey__resync_is_record(const char *at, const char *end);
 
-/* The first document that begins in the text; NULL if none does. */
-const char *marey__resync_document(const char *from, const char *end);
+/* The first document that begins in [from, until) of text that ends at `end`; NULL if none does. */
+const char *marey__resync_document(const char *from, const char *until, const char *end);
 
 #endif

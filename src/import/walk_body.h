@@ -177,7 +177,9 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
     struct marey_value wide = {.type = MAREY_VALUE_NONE};
     enum marey_kind kind = MAREY_KIND_OTHER;
 
-    if (!walk->is_first && marey__resync_is_document(at, walk->end)) {
+    /* The value of a list in a record would be looked for up to the end of the text. */
+    if (walk->is_first ? marey__resync_begins_trace(at, walk->end)
+                       : marey__resync_is_document(at, walk->end)) {
         walk->broken = "another document where a record is to begin";
         return stop_at(scan, at);
     }

@@ -364,6 +364,13 @@ static void a_document_behind_a_damaged_one_is_read(void **state)
         {"{\"traceEvents\":[" M "]} garbage [{} " DOCUMENT, 2, 3, "bad_metadata", NULL},
         {"{\"traceEvents\":[" M "]}{\"traceEvents\":7}" DOCUMENT, 3, 3, "bad_metadata", NULL},
         {"{\"traceEvents\":[" M "," M "\n" DOCUMENT "x" DOCUMENT, 3, 6, "truncated", NULL},
+        /* Where the first record is to begin; to its end it would be one large record. */
+        {"{\"traceEvents\":[" DOCUMENT, 2, 2, "truncated", "partial"},
+        {"{\"traceEvents\":[" DOCUMENT "]}", 2, 2, "bad_metadata", "partial"},
+        {"{\"traceEvents\":[{\"schemaVersion\":1,\"traceEvents\":[" DOCUMENT, 3, 2, "truncated",
+         "partial"},
+        {"{\"traceEvents\":[" M ",{\"ph\":\"X\",\"name\":\"a{\"traceEvents\":[" DOCUMENT, 3, 4,
+         "partial", NULL},
         /* A tail that ends within a string, a key, a value. */
         {"{\"traceEvents\":[" M "],\"traceName\":\"/tmp/x." DOCUMENT, 2, 3, "truncated", NULL},
         {"{\"traceEvents\":[" M "],\"traceName\":\"/tmp/a longer name of a file, more than one "
