@@ -164,14 +164,21 @@ class Wish:
         Wish.n_alive -= 1
 
 
+def attach_or_tell() -> None:
+    """The program goes on without it."""
+    from marey._warn import tell
+
+    try:
+        attach()
+    except Exception as error:
+        tell(f"operators of torch are not recorded: {error}")
+
+
 def _attach_if_wished() -> None:
     """Building takes a while: a profile that is gone is no reason for it."""
     if Wish.n_alive == 0:
         return
-    try:
-        attach()
-    except Exception as error:
-        warn(f"operators of torch are not recorded: {error}")
+    attach_or_tell()
     _arrange_ranges()
 
 

@@ -19,6 +19,7 @@ from marey._left import joined
 from marey._machine import Machine
 from marey._results import ProfileAverages, ProfileEvents, Results, SessionStats
 from marey._schedule import ProfilerAction, ProfilerActivity, activity_of
+from marey._toolchain import find_torch
 from marey._trace import Trace
 from marey._warn import tell
 from marey._workers import WorkerInit, Workers
@@ -69,6 +70,17 @@ def prepare_torch(is_asked: bool) -> _live_torch.Wish | None:
     if is_asked:
         _live_torch.attach()
     return _live_torch.Wish()
+
+
+def prepare_torch_or_tell(is_asked: bool) -> _live_torch.Wish | None:
+    """The same for programs that are to go on whatever there is: never fails. If it is asked torch
+    is imported now, so that what takes a while happens before the start."""
+    if is_asked and _live_torch.is_importable():
+        try:
+            find_torch()
+        except CollectorError as error:
+            tell(f"operators of torch are not recorded: {error}")
+    return prepare_torch(is_asked=False)
 
 
 _is_told = False

@@ -102,7 +102,7 @@ class WorkerInit:
         except FileNotFoundError:
             return  # the folder has gone just now
         if self.asked.with_torch:
-            _live_torch.attach()
+            _live_torch.attach_or_tell()
         arguments = place, Recording(self.asked), label
         multiprocessing.util.Finalize(None, _leave, args=arguments, exitpriority=FIRST)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from marey._core import record_function
 from marey._machine import Machine
-from marey._profile import ask, prepare_torch
+from marey._profile import ask, prepare_torch_or_tell
 from marey._schedule import ProfilerActivity
 from marey._torch_args import (
     NotInitializedError,
@@ -133,7 +133,7 @@ class profile(TorchProfiled):
             without_devices(asked)
             tell_not_yet(given)
             tell_experiments(experimental_config)
-            self._wish = prepare_torch(True)
+            self._wish = prepare_torch_or_tell(True)
         wants = ask(self._wish is not None, self.record_shapes, clock, pool_bytes, joins_steps=True)
         self._machine = Machine(wants, None, 0, None)
         self._machine.new_trace_id = custom_trace_id_callback or new_trace_id

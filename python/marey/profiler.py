@@ -27,7 +27,7 @@ from marey._core import record_function
 from marey._cycle import Cycle
 from marey._cycles import Cycles
 from marey._machine import Machine
-from marey._profile import Profiled, ask, prepare_torch, tell_kernels_missing
+from marey._profile import Profiled, ask, prepare_torch_or_tell, tell_kernels_missing
 from marey._schedule import ProfilerAction, ProfilerActivity, schedule
 from marey._torch import TorchView
 from marey._torch_args import (
@@ -288,7 +288,7 @@ class _KinetoProfile(TorchProfiled):
         self.preset_metadata: dict[str, str] = {}
         self.mem_tl = None
         self._is_all_asked = not is_asked
-        self._wish = prepare_torch(is_asked)
+        self._wish = prepare_torch_or_tell(is_asked)
         names = self.activity_filters.get(ProfilerActivity.CPU)
         has_ops = self._wish is not None and (names is None or "CPU_OP" in names)
         # with_flops takes shapes, as in torch.

@@ -18,6 +18,8 @@ from torch.profiler import ProfilerActivity, record_function
 from torch.utils.data import DataLoader, TensorDataset
 
 import marey
+import marey.autograd_profiler
+import marey.profiler
 from marey import _core, _live_torch
 
 NATIVE = torch._C._profiler._RecordFunctionFast
@@ -150,6 +152,53 @@ def test_a_collector_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) ->
         marey.profile(activities=CPU)
     with pytest.warns(UserWarning, match="operators of torch are not recorded: there is no comp"):
         marey.profile()
+
+
+DROP_INS = [
+    lambda: marey.profiler.profile(activities=CPU),
+    lambda: marey.profiler.profile(),
+    lambda: marey.autograd_profiler.profile(),
+]
+
+
+@pytest.mark.parametrize("profile", DROP_INS)
+def test_a_drop_in_goes_on_without_a_collector(
+    profile: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise marey.CollectorError("there is no compiler", "install one")
+
+    monkeypatch.setattr(_live_torch, "attach", fail)
+    with pytest.warns(UserWarning) as said:
+        prof = profile()
+    told = "operators of torch are not recorded: there is no compiler, install one"
+    assert [(str(w.message), w.filename) for w in said] == [(told, __file__)]
+    with prof, marey.record_function("ours"):
+        torch.ones(2)
+    assert "ours" in [event.name for event in prof.events()]
+
+
+def _worker_without_collector(init: Any) -> None:
+    def fail() -> None:
+        raise marey.CollectorError("there is no compiler", "install one")
+
+    _live_torch.attach = fail
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        init(0)
+    assert ["there is no compiler" in str(w.message) for w in said] == [True]
+    with marey.record_function("in the worker"):
+        pass
+
+
+def test_a_worker_goes_on_without_a_collector() -> None:
+    with marey.profile(activities=CPU) as prof:
+        context = multiprocessing.get_context("spawn")
+        process = context.Process(target=_worker_without_collector, args=(prof.worker_init(),))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+    assert "in the worker" in names(prof)
 
 
 # ---- ranges ---------------------------------------------------------------------------------------------------

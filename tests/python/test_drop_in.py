@@ -37,7 +37,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.cuda = types.SimpleNamespace(is_available=lambda: True)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr("marey._profile.prepare_torch", lambda is_asked: None)
-    monkeypatch.setattr("marey.profiler.prepare_torch", lambda is_asked: None)
+    monkeypatch.setattr("marey.profiler.prepare_torch_or_tell", lambda is_asked: None)
 
 
 # ---- activities ------------------------------------------------------------------------------------
