@@ -51,13 +51,58 @@ static bool add_process(struct marey_chrome *chrome, uint32_t source_idx, uint32
     return true;
 }
 
+struct marks {
+    bool *is_written; /* [n_tracks] */
+    size_t n_tracks;
+};
+
+static void mark(const struct marks *marks, uint32_t track_idx)
+{
+    if (track_idx < marks->n_tracks) /* a record may name none */
+        marks->is_written[track_idx] = true;
+}
+
+static void mark_all(const struct marks *marks, const uint32_t *track_idx, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        mark(marks, track_idx[i]);
+}
+
+/* Tracks of which a record is written: one of which all were left out takes no pid from another,
+ * or the next writing, which does not know it, would choose others. */
+static void mark_written(const struct marey_chrome *chrome, const struct marks *marks)
+{
+    for (size_t t = 0; t < chrome->n_tracks; t++)
+        marks->is_written[t] = chrome->tracks[t].n_slices > 0;
+    mark_all(marks, chrome->instants.track_idx, chrome->instants.n);
+    mark_all(marks, chrome->counters.track_idx, chrome->counters.n);
+    mark_all(marks, chrome->flows.track_idx, chrome->flows.n);
+    for (size_t i = 0; i < chrome->n_spans; i++)
+        mark(marks, chrome->spans[i].track_idx);
+    for (size_t i = 0; i < chrome->n_quarantined; i++)
+        if (marey__chrome_can_write(chrome, &chrome->quarantined[i]))
+            mark(marks, chrome->quarantined[i].track_idx);
+}
+
+static bool gather_of_tracks(struct marey_chrome *chrome)
+{
+    bool *is_written = marey__alloc_zero(&chrome->alloc, chrome->n_tracks + 1, sizeof *is_written);
+    bool done = is_written != NULL;
+    if (done)
+        mark_written(chrome, &(struct marks){is_written, chrome->n_tracks});
+    for (size_t t = 0; done && t < chrome->n_tracks; t++)
+        done = !is_written[t] ||
+               add_process(chrome, chrome->tracks[t].source_idx, chrome->tracks[t].process_id);
+    marey__dealloc(&chrome->alloc, is_written, chrome->n_tracks + 1, sizeof *is_written);
+    return done;
+}
+
 static bool gather_processes(struct marey_chrome *chrome)
 {
     size_t n_records = 0;
     const struct marey_meta_record *record = marey_trace_meta_records(chrome->trace, &n_records);
-    for (size_t i = 0; i < chrome->n_tracks; i++)
-        if (!add_process(chrome, chrome->tracks[i].source_idx, chrome->tracks[i].process_id))
-            return false;
+    if (!gather_of_tracks(chrome))
+        return false;
     for (size_t i = 0; i < n_records; i++)
         if (!add_process(chrome, record[i].source_idx, record[i].process_id))
             return false;

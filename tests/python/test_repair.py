@@ -387,6 +387,24 @@ def test_none_of_what_is_planted_is_written(n_files: int, command: Path, tmp_pat
     assert marey.load(shown).sources[0].rank == 3
 
 
+@pytest.mark.parametrize("left_out", [
+    '{"ph": "E", "name": "x", "pid": 2, "tid": 1, "ts": 1}',
+    '{"ph": "X", "name": "x", "pid": 2, "tid": 1, "ts": 1, "dur": -5}',
+])
+@pytest.mark.parametrize("more", ["", '{"ph": "i", "s": "t", "name": "y", "pid": 2, "tid": 3, "ts": 2},'])
+def test_repair_of_several_files_is_stable(left_out: str, more: str, command: Path, tmp_path: Path) -> None:
+    kept = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 10, "dur": 5}'
+    files = [tmp_path / name for name in ("a.json", "b.json")]
+    files[0].write_text(f'{{"traceEvents": [{kept}]}}', encoding="utf-8")
+    files[1].write_text(f'{{"traceEvents": [{more}{kept}, {left_out}]}}', encoding="utf-8")
+    once_written, again = tmp_path / "once.json", tmp_path / "again.json"
+    assert run(command, "doctor", "--repair", once_written, *files).returncode in (0, 1)
+    assert run(command, "doctor", "--repair", again, once_written).returncode in (0, 1)
+    assert again.read_bytes() == once_written.read_bytes()
+    records = json.loads(once_written.read_text("utf-8"))["traceEvents"]
+    assert {record["pid"] for record in records} == ({1, 2, 3} if more else {1, 2})
+
+
 def producer(command: Path, trace: Path) -> list[dict[str, Any]]:
     files = json.loads(run(command, "info", "--format", "json", trace).stdout)["files"]
     return [file["written_by"] for file in files]
