@@ -138,6 +138,7 @@ class Workers:
         self._joined: tuple[Trace, tuple[str, ...], Trace] | None = None
         self._n_told = 0
         self._is_told_of_running = False
+        self._is_told_of_view = False
         weakref.finalize(self, _remove, self._folder, os.getpid())
 
     def tell_missing(self) -> None:
@@ -162,6 +163,17 @@ class Workers:
                 " persistent_workers when its epoch is over"
             )
 
+    def tell_left_out(self) -> None:
+        """Once, if there are any: who asks for torch's view is shown this process alone."""
+        names = os.listdir(self._folder)
+        if self._is_told_of_view or not any(n.endswith((SIGNED_IN, SIGNED_OUT)) for n in names):
+            return
+        self._is_told_of_view = True
+        tell(
+            'compat="torch" shows this process alone, as torch does: the workers of worker_init()'
+            " are in prof.trace, and in all results without compat"
+        )
+
     def init(self, then: Callable[[int], Any] | None) -> WorkerInit:
         return WorkerInit(self._folder, self._asked, then)
 
@@ -180,6 +192,7 @@ class Workers:
         self._joined = None
         self._n_told = 0
         self._is_told_of_running = False
+        self._is_told_of_view = False
         for name in os.listdir(self._folder):
             path = os.path.join(self._folder, name)
             if name.endswith((".json", SIGNED_OUT)) or (

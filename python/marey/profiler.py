@@ -161,12 +161,16 @@ class TorchProfiled(Profiled):
         return super()._shown()
 
     def _view(self) -> TorchView:
-        """What torch would show: the last cycle, or all with acc_events. What was let go is in no
-        such view, which is told each time."""
+        """What torch would show: the last cycle, or with acc_events all so far. What was let go is
+        in no such view, which is told each time, nor are worker processes, told once."""
         shown, cycles = self._shown(), self._machine.cycles
-        if self._focus is None and not self.acc_events:
+        if self._workers is not None:
+            self._workers.tell_left_out()
+        if self.acc_events:
+            shown = cycles
+        elif self._focus is None:
             shown = cycles.shown()[-1]
-        elif shown is cycles and not cycles.are_whole:
+        if shown is cycles and not cycles.are_whole:
             n_whole = sum(cycle.is_whole for cycle in cycles.shown())
             tell(
                 f'compat="torch": of {len(cycles.shown())} cycles it shows the last {n_whole}, the'

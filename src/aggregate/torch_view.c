@@ -68,11 +68,14 @@ static enum marey_status check_sources(const struct marey_trace *trace, struct m
 {
     size_t n = 0;
     size_t n_processes = 0;
+    bool is_one_rank = true;
     char processes[48] = "";
     const struct marey_source *source = marey_trace_sources(trace, &n);
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         n_processes += source[i].cycle_of == i;
+        is_one_rank &= source[i].rank == source[0].rank;
+    }
     if (n < 2)
         return MAREY_OK;
     const bool has_cycles = n_processes < n;
@@ -81,13 +84,14 @@ static enum marey_status check_sources(const struct marey_trace *trace, struct m
         (void)snprintf(processes, sizeof processes, " of one process");
     else if (has_cycles)
         (void)snprintf(processes, sizeof processes, " of %zu processes", n_processes);
+    else if (is_one_rank)
+        (void)snprintf(processes, sizeof processes, " of one rank");
+    const char *const what = has_cycles ? "cycle" : is_one_rank ? "process" : "rank";
     return marey__fail(err, MAREY_INVALID,
-                       "cannot show torch's view of %zu %s%s%s: torch shows one %s, load %s", n,
-                       has_cycles ? "cycles" : "ranks", processes,
+                       "cannot show torch's view of %zu %s%s%s%s: torch shows one %s, load %s%s", n,
+                       what, !has_cycles && is_one_rank ? "es" : "s", processes,
                        is_one_file ? " in one file" : "", has_cycles ? "cycle" : "process",
-                       !is_one_file ? "one file"
-                       : has_cycles ? "a file of one cycle"
-                                    : "a file of one rank");
+                       is_one_file ? "a file of one " : "one file", is_one_file ? what : "");
 }
 
 static enum marey_status check(const struct marey_trace *trace,

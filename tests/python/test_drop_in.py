@@ -203,6 +203,25 @@ def test_what_was_never_active_is_empty() -> None:
         strict.events()
 
 
+@pytest.mark.parametrize("acc_events", [False, True])
+def test_cycles_handed_over_come_up_to_acc_events(acc_events: bool) -> None:
+    seen: list[list[int]] = []
+
+    def ready(prof: Any) -> None:
+        counts = [row.count for row in prof.key_averages() if row.key == "work"]
+        seen.append([len([e for e in prof.events() if e.name == "work"]), *counts])
+
+    plan = profiler.schedule(wait=0, warmup=1, active=2, repeat=3)
+    with profiler.profile(
+        schedule=plan, compat="torch", acc_events=acc_events, on_trace_ready=ready
+    ) as prof:
+        for _ in range(9):
+            with profiler.record_function("work"):
+                pass
+            prof.step()
+    assert seen == ([[2, 2], [4, 4], [6, 6]] if acc_events else [[2, 2]] * 3)
+
+
 def test_compat_may_be_said_twice() -> None:
     with profiler.profile(compat="torch") as prof:
         work()

@@ -183,6 +183,31 @@ def test_a_cycle_handed_over_has_its_own_workers_only(tmp_path: Path) -> None:
     assert of_work(prof) == ["step 1", "step 2", "step 4", "step 5"]
 
 
+def test_torchs_view_says_that_it_leaves_workers_out() -> None:
+    with profiler.profile(compat="torch") as prof:
+        worker = Obedient(prof)
+        worker.work("step of a worker")
+        worker.end()
+        work("step of ours")
+    with pytest.warns(UserWarning, match="shows this process alone.* are in prof.trace"):
+        assert of_work(prof) == ["step of ours"]
+    with warnings.catch_warnings():  # once
+        warnings.simplefilter("error")
+        assert [row.key for row in prof.key_averages()] == ["step of ours"]
+    assert {e.name for e in prof.trace.events()} >= {"step of ours", "step of a worker"}
+
+
+def test_torchs_table_of_several_processes_is_refused_as_such() -> None:
+    with profiler.profile() as prof:
+        worker = Obedient(prof)
+        worker.work("step of a worker")
+        worker.end()
+        work("step of ours")
+    assert of_work(prof.profiler) == ["step of a worker", "step of ours"]
+    with pytest.raises(ValueError, match="torch's view of 2 processes of one rank"):
+        prof.key_averages().table(compat="torch")
+
+
 def test_what_a_worker_does_while_it_is_switched_off_is_not_there() -> None:
     cpu = [marey.ProfilerActivity.CPU]
     with marey.profile() as prof:

@@ -177,6 +177,14 @@ static void view_refuses_old_versions_and_many_files(void **state)
     EXPECT_STATUS(marey_torch_view_new(fixture.trace, NULL, &view, &err), MAREY_INVALID);
     EXPECT_HOLDS(err.message, "torch's view of 2 ranks in one file");
     marey_trace_free(fixture.trace);
+
+    static const char of_one_rank[] = "{\"distributedInfo\":{\"rank\":0},\"traceEvents\":[]}"
+                                      "{\"distributedInfo\":{\"rank\":0},\"traceEvents\":[]}";
+    const struct marey_str workers = {of_one_rank, sizeof of_one_rank - 1};
+    EXPECT_OK(marey_import_bytes(workers, NULL, &fixture.trace, &err), &err);
+    EXPECT_STATUS(marey_torch_view_new(fixture.trace, NULL, &view, &err), MAREY_INVALID);
+    EXPECT_HOLDS(err.message, "torch's view of 2 processes of one rank");
+    marey_trace_free(fixture.trace);
 }
 
 /* ---- want of memory ---- */
