@@ -7,6 +7,7 @@ are read-only; the objects look into the view when asked.
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -48,13 +49,22 @@ STACK_METRICS = (
 
 
 OF_SLICE = frozenset({
-    "activity_type", "concrete_inputs", "device_resource_id", "event_metadata", "external_id",
+    "activity_type", "device_resource_id", "event_metadata", "external_id",
     "flow_id", "flow_start", "flow_type", "input_dtypes", "kwinputs", "linked_correlation_id",
     "metadata_json", "python_module_id", "python_parent_id", "scope", "self_cpu_percent",
     "self_cuda_memory_usage", "structured_input_shapes", "structured_input_strides",
     "total_cpu_percent", "total_device_percent",
 })  # fmt: skip
 """Attributes of torch's events that are not torch's own view of numbers."""
+
+
+def _value_of(text: Any) -> Any:
+    if not text:
+        return None
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 # ---- events --------------------------------------------------------------------------------------
@@ -167,6 +177,12 @@ class FunctionEvent(Timed):
         return self.self_device_time_total
 
     @property
+    def concrete_inputs(self) -> list[Any]:
+        """Values where a trace has texts; None for a tensor and what else has no text."""
+        event = self.event
+        return [] if event is None else [_value_of(text) for text in event.concrete_inputs]
+
+    @property
     def event(self) -> Event | None:
         """The slice of the trace that this is; None for what has none."""
         index = self._record.slice_idx
@@ -182,10 +198,10 @@ class FunctionEvent(Timed):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FunctionEvent):
             return NotImplemented
-        return self._view is other._view and self._index == other._index
+        return self._index == other._index and self._view._is_as(other._view)
 
     def __hash__(self) -> int:
-        return hash((id(self._view), self._index))
+        return hash((id(self._view.trace), self._index))
 
     def __repr__(self) -> str:
         span = self.time_range
@@ -447,6 +463,10 @@ class TorchView:
         return TorchOptions(
             f"{version // 100}.{version % 100}", memory == 2, flops == 2, python_functions == 2
         )
+
+    def _is_as(self, other: TorchView) -> bool:
+        """Another view of the same: a profile makes one each time that it is asked."""
+        return self is other or (self.trace is other.trace and self.options == other.options)
 
     @cached_property
     def use_device(self) -> str | None:

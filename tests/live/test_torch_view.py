@@ -37,6 +37,18 @@ def by_both(work: Callable[[], Any], **options: Any) -> tuple[Any, Any]:
     return theirs, ours
 
 
+def test_concrete_inputs_are_values() -> None:
+    def work() -> None:
+        x = ONES.add(ONES, alpha=2.5).clamp(0.1, None).view(1, -1).sum(dim=1, keepdim=True)
+        torch.empty(2, 3, device="cpu").copy_(x.to(torch.float64)).fill_(0)
+
+    def inputs_of(prof: Any) -> list[Any]:
+        return sorted((e.name, repr(e.concrete_inputs)) for e in prof.events())
+
+    theirs, ours = by_both(work, record_shapes=True)
+    assert inputs_of(ours) == inputs_of(theirs)
+
+
 # ---- ranges without an end on their thread ---------------------------------------------------------
 
 

@@ -222,6 +222,20 @@ def test_cycles_handed_over_come_up_to_acc_events(acc_events: bool) -> None:
     assert seen == ([[2, 2], [4, 4], [6, 6]] if acc_events else [[2, 2]] * 3)
 
 
+def test_an_event_equals_itself_asked_for_again() -> None:
+    with profiler.profile(compat="torch") as prof:
+        for _ in range(2):
+            with profiler.record_function("work"):
+                pass
+    first, second = prof.events()
+    assert first == prof.events()[0] and hash(first) == hash(prof.events()[0])
+    assert first != second and second in prof.events()
+    with profiler.profile(compat="torch") as other:
+        with profiler.record_function("work"):
+            pass
+    assert first != other.events()[0]
+
+
 def test_compat_may_be_said_twice() -> None:
     with profiler.profile(compat="torch") as prof:
         work()
