@@ -241,6 +241,7 @@ class Machine:
             raise failure
         if action is None:
             self._tell_nothing_reached()
+            self._tell_switched_off()
 
     def _hand_over(self, deliver: Deliver | None) -> BaseException | None:
         """A finished cycle, once. What the callback raises is told at the end of the transition,
@@ -292,6 +293,13 @@ class Machine:
             return
         steps = "1 step" if self.n_ended == 1 else f"{self.n_ended} steps"
         tell(f"0 of {n_active} active steps were reached in {steps}: nothing was recorded")
+
+    def _tell_switched_off(self) -> None:
+        if self._is_off and self.cycles.done and self.cycles.stats.n_records == 0:
+            tell(
+                "nothing was recorded: recording was switched off by toggle_collection_dynamic(), and"
+                " not on again"
+            )
 
     def is_of_parent(self) -> bool:
         cycle = self.cycles.running or self._warming or self._standby

@@ -400,6 +400,21 @@ def test_where_no_cycle_is_whole_averages_are_left() -> None:
 # ---- switching on and off ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("has_something", [False, True])
+def test_a_profile_that_is_off_to_its_end_says_so_if_it_has_nothing(
+    profile: Any, has_something: bool
+) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with profile() as prof:
+            if has_something:
+                work()
+            prof.toggle_collection_dynamic(False, [marey.ProfilerActivity.CPU])
+            work("off")
+    told = [w.filename for w in said if "recording was switched off by toggle" in str(w.message)]
+    assert told == ([] if has_something else [__file__])
+
+
 def test_recording_is_switched_off_and_on(profile: Any) -> None:
     cpu = [marey.ProfilerActivity.CPU]
     with profile() as prof:
