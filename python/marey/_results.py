@@ -146,9 +146,9 @@ class ProfileAverages(Averages):
                 raise
         text = super().table(None, *rest)
         order = "start" if self._grouping.by_event else "the time of devices, or of CPUs where there is none"
-        tell(
-            f"the table is not sorted by '{sort_by}', which is not recorded: it is sorted by {order}"
-        )
+        is_recorded = "memory" not in sort_by and sort_by not in ("flops", "stack")
+        why = "by which its rows have no order" if is_recorded else "which is not recorded"
+        tell(f"the table is not sorted by '{sort_by}', {why}: it is sorted by {order}")
         return text
 
     def _is_torchs_key(self, sort_by: str) -> bool:
