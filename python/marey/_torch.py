@@ -302,6 +302,10 @@ def _plus(total: AverageRecord, item: Timed) -> AverageRecord:
 _Item = TypeVar("_Item", bound=Timed)
 
 
+class NoSortKeyError(AttributeError, ValueError):
+    """Rows have no such attribute to sort by: torch's AttributeError, and ours."""
+
+
 class _TableList(Sequence[_Item]):
     """A read-only list with torch's table(). No item refers to it, so that no cycle keeps a
     trace alive."""
@@ -328,7 +332,7 @@ class _TableList(Sequence[_Item]):
     def table(
         self,
         sort_by: str | None = None,
-        row_limit: int = 100,
+        row_limit: int | None = 100,
         max_src_column_width: int | None = 75,
         max_name_column_width: int | None = 55,
         max_shapes_column_width: int | None = 80,
@@ -337,19 +341,28 @@ class _TableList(Sequence[_Item]):
         time_unit: str | None = None,
         compat: str | None = "torch",
     ) -> str:
-        """torch's own table, byte for byte. compat: for who asks averages of either kind."""
+        """torch's own table, byte for byte. row_limit: None, or below 0, is all rows. compat: for
+        who asks averages of either kind.
+
+        AttributeError, which is a ValueError too: the rows have nothing called sort_by.
+        """
         # torch takes any other unit for "choose one for each cell".
         unit = TIME_UNITS.get(time_unit, 0)
-        return self._core.table(
-            sort_by=sort_by,
-            row_limit=row_limit,
-            src_width=torch_width_of(max_src_column_width),
-            name_width=torch_width_of(max_name_column_width),
-            shapes_width=torch_width_of(max_shapes_column_width),
-            header=header,
-            top_level=top_level_events_only,
-            time_unit=unit,
-        )
+        try:
+            return self._core.table(
+                sort_by=sort_by,
+                row_limit=-1 if row_limit is None else row_limit,
+                src_width=torch_width_of(max_src_column_width),
+                name_width=torch_width_of(max_name_column_width),
+                shapes_width=torch_width_of(max_shapes_column_width),
+                header=header,
+                top_level=top_level_events_only,
+                time_unit=unit,
+            )
+        except ValueError as error:
+            if "has no attribute" not in str(error):
+                raise
+            raise NoSortKeyError(str(error)) from None
 
     def __str__(self) -> str:
         return self.table()

@@ -219,9 +219,11 @@ def test_a_negative_width_is_a_value_error() -> None:
 
 def test_a_negative_row_limit_is_all_rows() -> None:
     rows = view().key_averages()
-    assert rows.table(row_limit=-5) == rows.table(row_limit=-1)
+    assert rows.table(row_limit=-5) == rows.table(row_limit=-1) == rows.table(row_limit=None)
 
 
-def test_an_unknown_sort_key_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="nonsense"):
-        view().key_averages().table(sort_by="nonsense")
+@pytest.mark.parametrize("error", [ValueError, AttributeError])
+def test_an_unknown_sort_key_is_torchs_error_and_ours(error: type[Exception]) -> None:
+    for rows in (view().key_averages(), view().events()):
+        with pytest.raises(error, match="no attribute 'nonsense'"):
+            rows.table(sort_by="nonsense")
