@@ -257,14 +257,21 @@ static uint64_t count_before(const struct marey_ledger *ledger, enum marey_reaso
     return 0;
 }
 
-/* What is in the file again at times is not counted anew each time it is written. */
+/* What is in the file again at times: half a character of UTF-16 in args, which convert keeps as it
+ * is, while all other text that is no UTF-8 becomes U+FFFD. */
+static bool may_be_shown_again(enum marey_reason reason)
+{
+    return reason == MAREY_REASON_CLOCK_STEPPED_BACK || reason == MAREY_REASON_NAME_MISMATCH ||
+           reason == MAREY_REASON_BAD_METADATA || reason == MAREY_REASON_BAD_UTF8;
+}
+
+/* That is not counted anew each time it is written. */
 static uint64_t count_all(const struct marey_chrome *chrome, const struct marey_ledger *ledger,
                           enum marey_reason reason)
 {
     const uint64_t now = count_now(chrome, ledger, reason);
     const uint64_t before = count_before(ledger, reason);
-    if (reason != MAREY_REASON_CLOCK_STEPPED_BACK && reason != MAREY_REASON_NAME_MISMATCH &&
-        reason != MAREY_REASON_BAD_METADATA)
+    if (!may_be_shown_again(reason))
         return now + before;
     return now > before ? now : before;
 }

@@ -405,6 +405,21 @@ def test_repair_of_several_files_is_stable(left_out: str, more: str, command: Pa
     assert {record["pid"] for record in records} == ({1, 2, 3} if more else {1, 2})
 
 
+@pytest.mark.parametrize("value", ["\\ud800", "\\udc00 \\ud83d", "\\q", "\x01"])
+@pytest.mark.parametrize("name", ["a", "\\ud800"])
+def test_converting_again_counts_no_damage_again(value: str, name: str, command: Path, tmp_path: Path) -> None:
+    args = f'"args": {{"x": "{value}"}}'
+    record = f'{{"ph": "X", "cat": "cpu_op", "name": "{name}", "pid": 1, "tid": 1, "ts": 1, "dur": 2, {args}}}'
+    files = [tmp_path / f"{i}.json" for i in range(4)]
+    files[0].write_text(f'{{"traceEvents": [{record}]}}', encoding="utf-8")
+    met = sum(marey.load(files[0], check="all").ledger["repaired"].values())
+    for file, written in zip(files, files[1:], strict=False):
+        assert run(command, "convert", file, written).returncode == 0
+        counts = json.loads(written.read_text("utf-8"))["mareyRepaired"]
+        assert sum(counts.values()) == met > 0
+        assert written.read_bytes() == files[1].read_bytes()
+
+
 def producer(command: Path, trace: Path) -> list[dict[str, Any]]:
     files = json.loads(run(command, "info", "--format", "json", trace).stdout)["files"]
     return [file["written_by"] for file in files]
