@@ -252,6 +252,19 @@ bool marey__json_spells(struct marey_str raw, const char *text)
     return at == raw.len;
 }
 
+bool marey__json_ascii(struct marey_str raw, char *out, size_t most, size_t *len)
+{
+    size_t at = 0;
+
+    for (*len = 0; at < raw.len; (*len)++) {
+        const int c = *len < most ? next_ascii(raw, &at) : -1;
+        if (c < 0)
+            return false;
+        out[*len] = (char)c;
+    }
+    return true;
+}
+
 static void add_code_point(struct marey_textbuf *out, uint32_t code)
 {
     if (code < 0x80) {

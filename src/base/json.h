@@ -57,7 +57,7 @@ bool marey__json_double(struct marey_json *json, double *value);
 enum marey_json_whole {
     MAREY_JSON_NOT_WHOLE = 0,
     MAREY_JSON_WHOLE = 1,      /* as JSON does: 12, 1.5e3 */
-    MAREY_JSON_WHOLE_TEXT = 2, /* in quotes: "12" */
+    MAREY_JSON_WHOLE_TEXT = 2, /* in quotes: "12", "\\u00312" */
     MAREY_JSON_WHOLE_ODD = 3   /* as JSON does not: 012, +12 */
 };
 
@@ -67,6 +67,10 @@ enum marey_json_whole marey__json_whole(struct marey_str raw, int64_t *value);
 
 /* True if a raw string, its escapes resolved, is `text`, which is ASCII: "\\u0070h" is "ph". */
 bool marey__json_spells(struct marey_str raw, const char *text);
+
+/* Resolves escapes of a raw string into out[most], without a zero at its end; false if it has
+ * anything but ASCII, or more than fits. */
+bool marey__json_ascii(struct marey_str raw, char *out, size_t most, size_t *len);
 
 /* Resolves escapes of a raw string into `out`; a lone surrogate becomes U+FFFD and
  * an unknown escape is kept as it stands. */

@@ -3,6 +3,8 @@
  */
 #include "base/json.h"
 
+#define MOST_ESCAPED 64 /* characters of a number of which some are escaped */
+
 /* Whether a number that has been read has no digit below one: 12, 1.50e3, 300e-2. */
 static bool is_whole(struct marey_str text)
 {
@@ -29,10 +31,16 @@ static bool is_whole(struct marey_str text)
 enum marey_json_whole marey__json_whole(struct marey_str raw, int64_t *value)
 {
     const bool is_text = raw.len > 1 && raw.ptr[0] == '"' && raw.ptr[raw.len - 1] == '"';
-    const struct marey_str number = is_text ? (struct marey_str){raw.ptr + 1, raw.len - 2} : raw;
+    struct marey_str number = is_text ? (struct marey_str){raw.ptr + 1, raw.len - 2} : raw;
+    char plain[MOST_ESCAPED];
     int64_t read = 0;
     size_t wrong = 0;
 
+    if (is_text && memchr(number.ptr, '\\', number.len) != NULL) {
+        if (!marey__json_ascii(number, plain, sizeof plain, &number.len))
+            return MAREY_JSON_NOT_WHOLE;
+        number.ptr = plain;
+    }
     if (!marey__decimal_scaled(number, 0, &read) || !is_whole(number))
         return MAREY_JSON_NOT_WHOLE;
     *value = read;
