@@ -269,25 +269,25 @@ static uint32_t refine_device(struct finder *finder, uint32_t group)
 /* Whether a row is more than a name and a kind. */
 static bool has_refined(const struct marey_averages_work *work)
 {
-    return work->options.by_shape || work->options.by_stack > 0 || work->options.by_rank;
+    return work->options.by_shape || work->options.by_stack > 0 || work->options.by_rank ||
+           work->options.by_event;
 }
 
-static uint32_t find_host(struct finder *finder, uint32_t slice_idx, enum marey_kind kind,
-                          bool is_refined)
+/* The group of a slice whose row is more than a name and a kind. */
+static uint32_t find_host(struct finder *finder, uint32_t slice_idx, enum marey_kind kind)
 {
     if (finder->work->options.by_event)
         return add_event(finder, slice_idx, kind, false);
-    const uint32_t group = find_named(finder, finder->work->slices.name_id[slice_idx], kind, false);
-    return is_refined ? refine_host(finder, group, slice_idx) : group;
+    const uint32_t name_id = finder->work->slices.name_id[slice_idx];
+    return refine_host(finder, find_named(finder, name_id, kind, false), slice_idx);
 }
 
-static uint32_t find_device(struct finder *finder, uint32_t slice_idx, enum marey_kind kind,
-                            bool is_refined)
+static uint32_t find_device(struct finder *finder, uint32_t slice_idx, enum marey_kind kind)
 {
     if (finder->work->options.by_event)
         return add_event(finder, slice_idx, kind, true);
-    const uint32_t group = find_named(finder, finder->work->slices.name_id[slice_idx], kind, true);
-    return is_refined ? refine_device(finder, group) : group;
+    const uint32_t name_id = finder->work->slices.name_id[slice_idx];
+    return refine_device(finder, find_named(finder, name_id, kind, true));
 }
 
 static bool group_thread(struct finder *finder, const struct marey_track *track)
@@ -309,7 +309,8 @@ static bool group_thread(struct finder *finder, const struct marey_track *track)
         } else if (work->options.top_level && slices->parent_idx[i] != MAREY_NONE) {
             group = role == ROLE_PYTHON ? MAREY_HIDDEN_PYTHON : MAREY_HIDDEN_HOST;
         } else {
-            group = find_host(finder, i, kind, is_refined);
+            group = is_refined ? find_host(finder, i, kind)
+                               : find_named(finder, slices->name_id[i], kind, false);
             if (group == MAREY_NONE)
                 return false;
         }
@@ -330,7 +331,8 @@ static bool group_stream(struct finder *finder, const struct marey_track *track)
             work->group_of[i] = MAREY_HIDDEN_REST;
             continue;
         }
-        const uint32_t group = find_device(finder, i, kind, is_refined);
+        const uint32_t group = is_refined ? find_device(finder, i, kind)
+                                          : find_named(finder, work->slices.name_id[i], kind, true);
         if (group == MAREY_NONE)
             return false;
         work->group_of[i] = group;
