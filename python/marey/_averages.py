@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import index
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -43,22 +44,39 @@ def width_of(width: Width) -> int:
     return UNLIMITED if width == 0 else torch_width_of(width)
 
 
+def whole_number(what: str, value: Any) -> int:
+    """An integer, or a float without a fraction. TypeError: it is none."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"no {what} {value!r}: give a whole number") from None
+
+
 def torch_width_of(width: int | None) -> int:
     """The same where 0 is a width."""
-    if width is not None and width < 0:
+    if width is None:
+        return UNLIMITED
+    width = whole_number("width", width)
+    if width < 0:
         raise ValueError(f"no width '{width}': give 0 or more, or None for no limit")
-    return UNLIMITED if width is None else width
+    return width
 
 
 def limit_of(row_limit: int | None) -> int:
     """A number of rows as the core takes it: 0 is the default."""
-    if row_limit is not None and (row_limit == 0 or row_limit < -1):
+    if row_limit is None:
+        return 0
+    row_limit = whole_number("row limit", row_limit)
+    if row_limit == 0 or row_limit < -1:
         raise ValueError(f"no row limit '{row_limit}': give a number of rows, or -1 for all")
-    return 0 if row_limit is None else row_limit
+    return row_limit
 
 
 def depth_of(group_by_stack_n: int) -> int:
     """How many entries of a stack are part of the key."""
+    group_by_stack_n = whole_number("depth of stacks", group_by_stack_n)
     if group_by_stack_n < 0:
         raise ValueError(f"no depth of stacks '{group_by_stack_n}': give 0 or more")
     return group_by_stack_n

@@ -106,6 +106,14 @@ class Schedule:
         )
 
 
+def _check_number(name: str, value: Any) -> None:
+    """TypeError: what cannot be compared to a number is none."""
+    try:
+        _ = value < 0
+    except TypeError:
+        raise TypeError(f"schedule({name}={value!r}): give a number of steps") from None
+
+
 def schedule(
     *,
     wait: int,
@@ -118,6 +126,11 @@ def schedule(
     """A schedule as torch.profiler has it: after skip_first steps, cycles of wait, warm-up and
     active ones; ``repeat`` of them, 0 is no end. With skip_first_wait the first cycle has no
     wait."""
+    given = {
+        "wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first,
+    }  # fmt: skip
+    for name, value in given.items():
+        _check_number(name, value)
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise ScheduleError(
             f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup}"

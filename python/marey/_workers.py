@@ -129,6 +129,19 @@ def _workers_of(n: int, n_all: int) -> str:
     return f"{n} of {n_all} workers" if n_all > 1 else "the worker"
 
 
+def _they_run(are_many: bool) -> str:
+    run, they, do, have, their, them = (
+        ("run", "they", "do", "have", "their", "them")
+        if are_many
+        else ("runs", "it", "does", "has", "its", "it")
+    )
+    return (
+        f"{run}: what {they} {do} is in the results once {they} {have} ended, when {their} loader is"
+        f" gone, or without persistent_workers when {their} epoch is over; a file that is written"
+        f" before, as in on_trace_ready, is without {them}"
+    )
+
+
 class Workers:
     """The files of a profile's workers."""
 
@@ -157,11 +170,7 @@ class Workers:
         n_running = len(within) - len(ended)
         if n_running > 0 and not self._is_told_of_running:
             self._is_told_of_running = True
-            tell(
-                f"{_workers_of(n_running, n_all)} still {'run' if n_running > 1 else 'runs'}: what it"
-                " does is in the results once it has ended, when its loader is gone, or without"
-                " persistent_workers when its epoch is over"
-            )
+            tell(f"{_workers_of(n_running, n_all)} still {_they_run(n_running > 1)}")
 
     def tell_left_out(self) -> None:
         """Once, if there are any: who asks for torch's view is shown this process alone."""
@@ -191,7 +200,6 @@ class Workers:
         """For a new start. Workers that run hand over to it."""
         self._joined = None
         self._n_told = 0
-        self._is_told_of_running = False
         self._is_told_of_view = False
         for name in os.listdir(self._folder):
             path = os.path.join(self._folder, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import json
+import re
 import threading
 import weakref
 from collections.abc import Callable
@@ -185,6 +186,26 @@ def test_tables_take_their_arguments() -> None:
 def test_tables_refuse_other_words(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=str(next(iter(arguments.values())))):
         load().key_averages().table(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ("row_limit", "^no row limit {}: give a whole number$"),
+        ("max_name_column_width", "^no width {}: give a whole number$"),
+        ("max_shapes_column_width", "^no width {}: give a whole number$"),
+        ("max_src_column_width", "^no width {}: give a whole number$"),
+    ],
+)
+def test_tables_say_what_is_no_number(argument: str, words: str) -> None:
+    trace = load()
+    for rows in (trace.key_averages(), trace.view().events(), trace.view().key_averages()):
+        assert rows.table(**{argument: 3.0}) == rows.table(**{argument: 3})  # type: ignore[arg-type]
+        for value in ("3", 2.5, [3]):
+            with pytest.raises(TypeError, match=words.format(re.escape(repr(value)))):
+                rows.table(**{argument: value})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="^no depth of stacks '2': give a whole number$"):
+        trace.key_averages(group_by_stack_n="2")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("argument", ["sort_by", "columns"])

@@ -771,3 +771,12 @@ def test_files_for_tensorboard_have_torchs_names(tmp_path: Path) -> None:
 def test_constants_of_the_core_fit() -> None:
     assert [action.value for action in Action] == [0, 1, 2, 3]
     assert _core.schedule_action(0, 0, 1, 0, 0, False, 0) == Action.RECORD_AND_SAVE.value
+
+
+@pytest.mark.parametrize("name", ["wait", "warmup", "active", "repeat", "skip_first"])
+@pytest.mark.parametrize("value", ["1", None, [1]])
+def test_a_schedule_says_what_is_no_number(name: str, value: Any) -> None:
+    given: dict[str, Any] = {"wait": 1, "warmup": 1, "active": 1, name: value}
+    with pytest.raises(TypeError) as said:
+        profiler.schedule(**given)
+    assert str(said.value) == f"schedule({name}={value!r}): give a number of steps"

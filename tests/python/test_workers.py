@@ -89,6 +89,25 @@ def test_a_worker_that_still_runs_is_told_and_comes_in_later() -> None:
         assert names(prof) == {"in 0", "in 1"}
 
 
+def test_that_workers_run_is_told_once_a_profile(tmp_path: Path) -> None:
+    plan = marey.schedule(wait=0, warmup=1, active=1)
+    handler = profiler.tensorboard_trace_handler(str(tmp_path))
+    prof = profiler.profile(schedule=plan, on_trace_ready=handler)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            with prof:
+                crew = Crew("fork", prof, ["well", "well"])
+                for _ in range(6):
+                    work("step")
+                    prof.step()
+            assert crew.end() == [0, 0]
+    (told,) = [str(warning.message) for warning in said if "still run" in str(warning.message)]
+    assert told.startswith("2 of 2 workers still run: what they do is in the results once they have")
+    assert told.endswith("a file that is written before, as in on_trace_ready, is without them")
+    assert len(list(tmp_path.iterdir())) == 6
+
+
 def test_workers_of_an_earlier_run_are_not_in_the_next() -> None:
     prof = marey.profile()
     for _ in range(2):
