@@ -127,6 +127,14 @@ static uint64_t status_bytes(const char *key)
     return kilobytes * 1024;
 }
 
+/* Of the columns, those of arrows, which are no events. */
+static uint64_t arrow_bytes(const struct marey_trace *trace)
+{
+    const struct marey_flows flows = marey_trace_flows(trace);
+    return flows.n * (sizeof *flows.ts_ns + sizeof *flows.id + sizeof *flows.track_idx +
+                      sizeof *flows.label_idx + sizeof *flows.phase);
+}
+
 /* Meant as the first request to a process: memory that was freed may stay resident. */
 static void request_memory(struct bench *bench)
 {
@@ -140,9 +148,10 @@ static void request_memory(struct bench *bench)
     printf("{\"ns\": %" PRIu64 ", \"rss_before\": %" PRIu64 ", \"rss_after\": %" PRIu64
            ", \"rss_peak\": %" PRIu64 ", \"rss_anon\": %" PRIu64 ", \"column_bytes\": %" PRIu64
            ", \"string_bytes\": %" PRIu64 ", \"lazy_bytes\": %" PRIu64 ", \"other_bytes\": %" PRIu64
-           ", ",
+           ", \"event_bytes\": %" PRIu64 ", ",
            took, rss_before, rss_after, peak, status_bytes("RssAnon"), footprint.column_bytes,
-           footprint.string_bytes, footprint.lazy_bytes, footprint.other_bytes);
+           footprint.string_bytes, footprint.lazy_bytes, footprint.other_bytes,
+           footprint.column_bytes - arrow_bytes(trace));
     print_sums(trace);
     printf("}\n");
     marey_trace_free(trace);

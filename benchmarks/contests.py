@@ -281,7 +281,7 @@ class Book:
     def memory(self) -> Contest:
         path = str(self.files.big)
         parts: dict[str, Value] = {
-            name: per("complete", f"{name}_bytes") for name in ("column", "string", "lazy", "other")
+            name: per("complete", f"{name}_bytes") for name in ("column", "event", "string", "lazy", "other")
         }
         parts["growth_less_strings"] = lambda a: (
             a["rss_after"] - a["rss_before"] - a["string_bytes"] - a["lazy_bytes"]

@@ -5,8 +5,8 @@
  * Blocks of 256 KiB and more are mapped apart, so that what a column leaves behind when
  * it grows or is released goes back to the system. From 1 MiB on they are whole huge pages, begin
  * where one may lie, and move there when they grow: columns are written once from end to end, and
- * touching them page by page costs more than filling them does. Of the last page up to half of the
- * smallest such block is lost.
+ * touching them page by page costs more than filling them does. What is not used
+ * of the last page goes back when a block is made smaller.
  */
 #define _GNU_SOURCE /* mremap */
 #include "base/alloc.h"
@@ -72,6 +72,16 @@ static void default_release(void *ctx, void *ptr, size_t size_bytes)
         free(ptr);
 }
 
+/* The pages of the last huge page that are not used any more: a column that has all its rows keeps
+ * no more than those take. */
+static void give_back(char *block, size_t used_bytes)
+{
+    const size_t from = (used_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    const size_t to = mapped_size(used_bytes);
+    if (from < to)
+        (void)madvise(block + from, to - from, MADV_DONTNEED);
+}
+
 /* Grows or shrinks in place, else moves the pages as they are: to a place for huge ones if it is to
  * be of such. */
 static void *remap_block(void *ptr, size_t old_bytes, size_t new_bytes)
@@ -81,6 +91,8 @@ static void *remap_block(void *ptr, size_t old_bytes, size_t new_bytes)
     const size_t was = mapped_size(old_bytes);
     const size_t wanted = mapped_size(new_bytes);
     void *moved = NULL;
+    if (new_bytes < old_bytes && new_bytes >= HUGE_FROM)
+        give_back(ptr, new_bytes);
     if (was == wanted)
         return ptr;
     if (wanted < was || new_bytes < HUGE_FROM) {

@@ -78,6 +78,25 @@ static void a_column_that_grows_keeps_its_rows(void **state)
     marey__dealloc(&alloc, at, capacity, 1);
 }
 
+static void a_block_that_shrinks_and_grows_keeps_what_was_used(void **state)
+{
+    (void)state;
+    const struct marey_alloc alloc = marey__alloc_default();
+    const size_t steps[] = {5000 * KIB, 4100 * KIB, 4097 * KIB + 7, 4200 * KIB, 2049 * KIB,
+                            3000 * KIB, 1025 * KIB, 2000 * KIB,     1024 * KIB, 5000 * KIB};
+    unsigned char *block = marey__alloc(&alloc, steps[0], 1);
+    EXPECT_TRUE(block != NULL);
+    fill(block, 0, steps[0]);
+    for (size_t i = 1; i < sizeof steps / sizeof steps[0]; i++) {
+        const size_t kept = steps[i] < steps[i - 1] ? steps[i] : steps[i - 1];
+        block = marey__realloc(&alloc, block, steps[i - 1], steps[i], 1);
+        EXPECT_TRUE(block != NULL);
+        expect_filled(block, kept);
+        fill(block, kept, steps[i]);
+    }
+    marey__dealloc(&alloc, block, 5000 * KIB, 1);
+}
+
 static void a_size_beyond_all_memory_is_refused_and_the_block_stays(void **state)
 {
     (void)state;
@@ -100,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_keeps_its_bytes_from_any_size_to_any),
         cmocka_unit_test(a_column_that_grows_keeps_its_rows),
+        cmocka_unit_test(a_block_that_shrinks_and_grows_keeps_what_was_used),
         cmocka_unit_test(a_size_beyond_all_memory_is_refused_and_the_block_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
