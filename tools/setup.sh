@@ -5,7 +5,7 @@
 #     torch   a PyTorch for demo and tests, that of the active environment, else the CPU one;
 #             and a compiler for its collector
 #     test    unit test library, Valgrind, pytest       lint    Clang, clang-tidy, clang-format
-#     bench   the peers to compare with                 hta     HolisticTraceAnalysis, TensorBoard's plug-in
+#     bench   the peers to compare with                 hta     HolisticTraceAnalysis, TensorBoard's plug-in, Lightning
 #
 # System packages are those of packages.txt, by apt-get. Python packages go into .venv, never
 # anywhere else. What was done leaves a stamp there, so that the next run takes no time.
@@ -157,7 +157,7 @@ for part in "$@"; do
         torch)      system_part torch; torch_part ;;
         test|bench) system_part "$part"; pip_part "$part" || die "cannot install what '$part' needs" ;;
         lint)       system_part lint ;;
-        hta)        pip_part hta || say "cannot install HolisticTraceAnalysis and TensorBoard's plug-in, what needs them will be skipped" ;;
+        hta)        pip_part hta || say "cannot install HolisticTraceAnalysis, TensorBoard's plug-in and Lightning, what needs them will be skipped" ;;
         *)          die "unknown part '$part', see the head of tools/setup.sh" ;;
     esac
 done
