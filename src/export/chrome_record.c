@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/order.h"
 #include "export/chrome_digits.h"
 
@@ -165,6 +166,47 @@ static void add_slice(struct marey_chrome *chrome, size_t idx, uint32_t track,
     end_record(chrome, out, args);
 }
 
+static bool never_ends(const struct marey_chrome *chrome, uint32_t slice_idx)
+{
+    return (chrome->slices.flags[slice_idx] & MAREY_SLICE_OPEN) != 0;
+}
+
+static bool says_finished(struct marey_str args)
+{
+    struct marey_json json = marey__json(args);
+    struct marey_str key;
+
+    if (!marey__json_enter(&json, '{'))
+        return true; /* no args: nothing can be said there */
+    while (marey__json_key(&json, &key)) {
+        if (marey__json_spells(key, "finished"))
+            return true;
+        marey__json_skip(&json);
+    }
+    return json.failed;
+}
+
+/* As torch says that a range was open at the end: its "dur" is none that was measured. */
+static void add_open_slice(struct marey_chrome *chrome, size_t idx, uint32_t track,
+                           struct marey_str args)
+{
+    struct marey_textbuf text; /* not scratch, which the pieces use */
+
+    if (chrome->omit_args || says_finished(args)) {
+        add_slice(chrome, idx, track, args);
+        return;
+    }
+    struct marey_json json = marey__json(args);
+    const bool has_members = marey__json_enter(&json, '{') && marey__json_peek(&json) != '}';
+    marey__text_init(&text, &chrome->alloc);
+    marey__text_add_c(&text, "{\"finished\": false");
+    marey__text_add_c(&text, has_members ? ", " : "");
+    marey__text_add_str(&text, (struct marey_str){json.at, (size_t)(json.end - json.at)});
+    chrome->out.failed |= marey__text_failed(&text);
+    add_slice(chrome, idx, track, (struct marey_str){text.ptr, text.len});
+    marey__text_release(&text);
+}
+
 /* A record that is a time and nothing more. */
 static void add_point(struct marey_chrome *chrome, const struct common *common, int64_t ts_ns,
                       struct marey_str extra, struct marey_str args)
@@ -249,11 +291,6 @@ static void add_quarantined(struct marey_chrome *chrome, size_t idx, struct mare
 static int64_t end_of(const struct marey_chrome *chrome, uint32_t slice_idx)
 {
     return chrome->slices.start_ns[slice_idx] + chrome->slices.dur_ns[slice_idx];
-}
-
-static bool never_ends(const struct marey_chrome *chrome, uint32_t slice_idx)
-{
-    return (chrome->slices.flags[slice_idx] & MAREY_SLICE_OPEN) != 0;
 }
 
 /* On a device an end is placed by its own args, as a begin is: {NULL, 0} for a thread. */
@@ -374,7 +411,10 @@ enum marey_status marey__chrome_record(struct marey_chrome *chrome, size_t i, st
                                         chrome->list.ref[i].what == MAREY_CHROME_COUNTER);
     switch ((enum marey_chrome_what)chrome->list.ref[i].what) {
     case MAREY_CHROME_SLICE:
-        add_slice(chrome, idx, track, args);
+        if (never_ends(chrome, idx))
+            add_open_slice(chrome, idx, track, args);
+        else
+            add_slice(chrome, idx, track, args);
         break;
     case MAREY_CHROME_BEGIN:
         add_begin(chrome, idx, track, args);

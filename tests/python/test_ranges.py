@@ -7,12 +7,14 @@ import contextlib
 import copy
 import gc
 import inspect
+import json
 import pickle
 import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +103,27 @@ def test_a_range_open_at_the_stop_is_marked_so() -> None:
         left_open.__enter__()
     left_open.__exit__(None, None, None)
     assert [(event.name, event.is_open) for event in events] == [("open", True)]
+
+
+def test_a_range_open_at_the_stop_is_written_as_torch_writes_one(tmp_path: Path) -> None:
+    session = _core.Session()
+    left_open = record_function("open")
+    left_open.__enter__()
+    with record_function("ended"):
+        pass
+    session.stop()
+    left_open.__exit__(None, None, None)
+    marey.Trace(session.trace()).export_chrome_trace(tmp_path / "open.json")
+    session.free()
+
+    records = json.loads((tmp_path / "open.json").read_text())["traceEvents"]
+    args = {record["name"]: record["args"] for record in records if record.get("cat") == "user_annotation"}
+    assert args["open"]["finished"] is False
+    assert "finished" not in args["ended"]
+    view = marey.load(tmp_path / "open.json").view(compat="torch")
+    assert {event.name: event.is_async for event in view.events()} == {"open": True, "ended": False}
+    rows = {row.key: row for row in view.key_averages()}
+    assert rows["open"].self_cpu_time_total == 0 < rows["open"].cpu_time_total
 
 
 def test_any_text_is_a_name() -> None:
