@@ -34,6 +34,8 @@ SIGNED_IN = ".in"
 once it has handed over. So a worker that was killed is told from one that still runs, whatever
 its number is given to afterwards."""
 SIGNED_OUT = ".out"
+LOST = ".lost"
+"""How many records it had no room for, and of how many bytes."""
 WINDOWS = "windows"
 
 _joined: set[str] = set()
@@ -52,6 +54,10 @@ class Place:
             fcntl.lockf(self._lock, fcntl.LOCK_EX)
         os.rename(self.path, self.path + SIGNED_IN)  # locked from when it is there
 
+    def say(self, what: str, text: str) -> None:
+        with open(self.path + what, "w", encoding="ascii") as file:
+            file.write(text)
+
     def leave(self) -> None:
         os.rename(self.path + SIGNED_IN, self.path + SIGNED_OUT)
 
@@ -63,12 +69,16 @@ def _leave(place: Place, recording: Recording, label: str) -> None:
     try:
         session.add_meta("distributedInfo", recording.rank.json or '{"rank": 0}')
         session.add_meta("worker", label)
+        n_lost = 0
         for number, (from_ns, until_ns) in read_windows(place.windows).items():
             session.narrow(from_ns, until_ns)
             stats = recording.stats
+            n_lost += stats.n_lost
             if stats.n_records > 0 or stats.n_lost > 0:
                 path = f"{place.path}.{number}.json"
                 Trace(session.trace()).export_chrome_trace(path, overwrite=True)
+        if n_lost > 0:
+            place.say(LOST, f"{n_lost} {stats.pool_bytes}")
         place.leave()
     except (OSError, _core.MareyError) as error:
         if os.path.exists(place.path + SIGNED_IN):
@@ -150,13 +160,16 @@ class Workers:
         self._folder = tempfile.mkdtemp(prefix="marey-workers-")
         self._joined: tuple[Trace, tuple[str, ...], Trace] | None = None
         self._n_told = 0
+        self._n_lossy_told = 0
         self._is_told_of_running = False
         self._is_told_of_view = False
         weakref.finalize(self, _remove, self._folder, os.getpid())
 
     def tell_missing(self) -> None:
-        """Who signed in and is not in the results: each that has ended, and once that some run."""
+        """Who signed in and is not in the results: each that has ended, and once that some run.
+        Who is there with less than it did."""
         names = os.listdir(self._folder)
+        self._tell_losses([name for name in names if name.endswith(LOST)])
         n_out = sum(name.endswith(SIGNED_OUT) for name in names)
         within = [name for name in names if name.endswith(SIGNED_IN)]
         ended = [name for name in within if _has_ended(os.path.join(self._folder, name))]
@@ -171,6 +184,21 @@ class Workers:
         if n_running > 0 and not self._is_told_of_running:
             self._is_told_of_running = True
             tell(f"{_workers_of(n_running, n_all)} still {_they_run(n_running > 1)}")
+
+    def _tell_losses(self, names: list[str]) -> None:
+        if len(names) <= self._n_lossy_told:
+            return
+        self._n_lossy_told = len(names)
+        lost, pool_bytes = 0, 0
+        for name in names:
+            with open(os.path.join(self._folder, name), encoding="ascii") as file:
+                n_lost, pool_bytes = map(int, file.read().split())
+            lost += n_lost
+        who = "a worker" if len(names) == 1 else f"{len(names)} workers"
+        tell(
+            f"{who} lost {lost:,} {'record' if lost == 1 else 'records'}: there was no room in"
+            f" {pool_bytes >> 20:,} MiB each; a larger pool_bytes keeps all"
+        )
 
     def tell_left_out(self) -> None:
         """Once, if there are any: who asks for torch's view is shown this process alone."""
@@ -199,11 +227,11 @@ class Workers:
     def clear(self) -> None:
         """For a new start. Workers that run hand over to it."""
         self._joined = None
-        self._n_told = 0
+        self._n_told = self._n_lossy_told = 0
         self._is_told_of_view = False
         for name in os.listdir(self._folder):
             path = os.path.join(self._folder, name)
-            if name.endswith((".json", SIGNED_OUT)) or (
+            if name.endswith((".json", LOST, SIGNED_OUT)) or (
                 name.endswith(SIGNED_IN) and _has_ended(path)
             ):
                 os.unlink(path)

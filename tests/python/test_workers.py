@@ -202,6 +202,32 @@ def test_a_cycle_handed_over_has_its_own_workers_only(tmp_path: Path) -> None:
     assert of_work(prof) == ["step 1", "step 2", "step 4", "step 5"]
 
 
+def records_too_much(init: Any) -> None:
+    init(0)
+    for _ in range(200_000):
+        work("much")
+
+
+def test_a_worker_that_found_no_room_is_told() -> None:
+    with marey.profile(pool_bytes=1 << 20) as prof:
+        process = multiprocessing.get_context("fork").Process(
+            target=records_too_much, args=(prof.worker_init(),)
+        )
+        process.start()
+        process.join(WAIT_S)
+        assert process.exitcode == 0
+    with pytest.warns(UserWarning, match="a worker lost") as said:
+        rows = prof.trace.ledger.rows
+    (lost,) = (row.count for row in rows if row.reason == "lost")
+    assert lost > 0
+    assert str(said[0].message) == (
+        f"a worker lost {lost:,} records: there was no room in 1 MiB each; a larger pool_bytes keeps all"
+    )
+    with warnings.catch_warnings():  # once
+        warnings.simplefilter("error")
+        assert "much" in names(prof)
+
+
 def test_torchs_view_says_that_it_leaves_workers_out() -> None:
     with profiler.profile(compat="torch") as prof:
         worker = Obedient(prof)
