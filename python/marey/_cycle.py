@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from marey import _core, _live_torch
 from marey._averages import Grouping
-from marey._left import Left
+from marey._company import Company
+from marey._left import Left, Parts
 from marey._rank import Rank, find_rank
-from marey._results import ProfileAverages, Results, SessionStats, Usage, add_stats
+from marey._results import ProfileAverages, SessionStats, Usage, add_stats
 from marey._trace import Trace
 from marey._warn import tell
 from marey._windows import Windows
@@ -129,7 +130,7 @@ def trace_of(
     return Trace(core)
 
 
-class Cycle(Results):
+class Cycle(Company):
     """What a profile recorded from a start to its end.
 
     number counts from 1. steps: numbers of the active steps that it has. steps_in_part: those of
@@ -145,16 +146,17 @@ class Cycle(Results):
         metadata: dict[str, str],
         windows: Windows | None = None,
     ) -> None:
-        """windows: where its recordings are noted."""
+        """windows: where its recordings are noted, and who its workers are."""
         self.number = number
         self.n_active = n_active
         self.steps: list[int] = []
         self.steps_in_part: list[int] = []
         self.trace_id: str | None = None
         self._asked = asked
+        self._has_inputs = asked.has_inputs
         self._joins_steps = asked.joins_steps
         self._metadata = metadata  # the profile's own, which may still grow
-        self._windows = windows or Windows()
+        self.windows = windows or Windows()
         self._recordings: list[Recording] = []
         self._step_from = 0  # the recording that has the last step's begin, or is all of that step
         self._step_is_marked = False  # the begin is in it
@@ -178,13 +180,13 @@ class Cycle(Results):
         if not self.is_running:
             self._trace = None
             self._recordings.append(Recording(self._asked))
-            self._windows.note(self._recordings[-1])
+            self.windows.note(self._recordings[-1])
 
     def pause(self) -> None:
         """Also the end."""
         if self.is_running:
             self._recordings[-1].stop()
-            self._windows.note(self._recordings[-1])
+            self.windows.note(self._recordings[-1])
 
     def drop(self) -> None:
         for recording in self._recordings:
@@ -208,7 +210,7 @@ class Cycle(Results):
         for recording in later:
             recording.session.end_at_mark(True)  # its start
         for recording in self._recordings[self._step_from :]:
-            self._windows.note(recording)
+            self.windows.note(recording)
         self._trace = None
         return True
 
@@ -253,8 +255,16 @@ class Cycle(Results):
         return add_stats([recording.stats for recording in self._recordings])
 
     @property
+    def are_whole(self) -> bool:
+        return self.is_whole
+
+    @property
     def recording_numbers(self) -> list[int]:
         return [recording.number for recording in self._recordings]
+
+    @property
+    def whole_numbers(self) -> list[int]:
+        return self.recording_numbers if self.is_whole else []
 
     @property
     def usage(self) -> Usage:
@@ -321,7 +331,7 @@ class Cycle(Results):
 
     # -- results
 
-    def _trace_now(self) -> Trace:
+    def own_trace(self) -> Trace:
         if self._left is not None:
             raise RuntimeError(
                 f"cycle {self.number} was let go for want of memory, its averages are left;"
@@ -334,10 +344,13 @@ class Cycle(Results):
             self._trace = trace
         return trace
 
-    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
+    def own_averages(self, grouping: Grouping) -> ProfileAverages:
         if self._left is not None:
             return self._left.averages(grouping)
-        return ProfileAverages(self._trace_now(), grouping)
+        return ProfileAverages(self.own_trace(), grouping)
+
+    def own_parts(self) -> Parts:
+        return lambda grouping: [self.own_averages(grouping)]
 
     def forget_trace(self) -> None:
         """The head of the trace is another one now."""
@@ -349,7 +362,7 @@ class Cycle(Results):
         if self._summary is None:
             shown = self._trace
             self._summary = Left(
-                self._trace_now(), self.stats, self.usage, self._asked.has_inputs, self._joins_steps
+                self.own_trace(), self.stats, self.usage, self._asked.has_inputs, self._joins_steps
             )
             self._trace = shown  # another one would only take memory
 

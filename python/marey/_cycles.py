@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from marey._averages import Grouping
+from marey._company import Company
 from marey._cycle import Asked, Cycle, trace_of
 from marey._left import Parts, joined
-from marey._results import ProfileAverages, Results, SessionStats, add_stats
+from marey._results import ProfileAverages, SessionStats, add_stats
 from marey._trace import Trace
 from marey._warn import tell
 from marey._windows import Windows
 
 
-class Cycles(Results):
+class Cycles(Company):
     """All cycles of a profile, as one."""
 
     def __init__(self, asked: Asked, keep_bytes: int | None) -> None:
@@ -20,6 +21,7 @@ class Cycles(Results):
         self.running: Cycle | None = None
         self.windows = Windows()
         self._asked = asked
+        self._has_inputs = asked.has_inputs
         self._joins_steps = asked.joins_steps
         self._keep_bytes = keep_bytes
         self._joined: tuple[tuple[int, ...], Trace] | None = None
@@ -110,9 +112,8 @@ class Cycles(Results):
         return [number for cycle in self.shown() for number in cycle.recording_numbers]
 
     @property
-    def whole(self) -> list[Cycle]:
-        """Those whose records are still held."""
-        return [cycle for cycle in self.shown() if cycle.is_whole]
+    def whole_numbers(self) -> list[int]:
+        return [number for cycle in self.shown() for number in cycle.whole_numbers]
 
     @property
     def are_whole(self) -> bool:
@@ -123,7 +124,7 @@ class Cycles(Results):
     def stats(self) -> SessionStats:
         return add_stats([cycle.stats for cycle in self.shown()])
 
-    def _trace_now(self) -> Trace:
+    def own_trace(self) -> Trace:
         self._tell_let_go()
         return self._whole_trace()
 
@@ -148,7 +149,7 @@ class Cycles(Results):
         """Of the cycles that are whole."""
         whole = [cycle for cycle in self.shown() if cycle.is_whole]
         if len(whole) == 1:
-            return whole[0]._trace_now()
+            return whole[0].own_trace()
         recordings = [recording for cycle in whole for recording in cycle._recordings]
         key = tuple(id(recording) for recording in recordings)
         if self._joined is not None and self._joined[0] == key:
@@ -157,19 +158,18 @@ class Cycles(Results):
         self._joined = None if whole[-1].is_running else (key, trace)
         return trace
 
-    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
+    def own_averages(self, grouping: Grouping) -> ProfileAverages:
         if self.are_whole:
-            return ProfileAverages(self._trace_now(), grouping)
-        return joined(grouping, self.parts_now(), self._asked.has_inputs)
+            return ProfileAverages(self.own_trace(), grouping)
+        return joined(grouping, self.own_parts(), self._has_inputs)
 
-    def parts_now(self) -> Parts:
-        """Averages of the cycles that were let go, each for itself, and of those that are whole.
-        What is asked of it later is of the same records."""
+    def own_parts(self) -> Parts:
+        """The cycles that were let go, each for itself, and those that are whole."""
         gone = [cycle for cycle in self.done if not cycle.is_whole]
         whole = self._whole_trace() if len(gone) < len(self.shown()) else None
 
         def parts(grouping: Grouping) -> list[ProfileAverages]:
-            of_gone = [cycle._averages_now(grouping) for cycle in gone]
+            of_gone = [cycle.own_averages(grouping) for cycle in gone]
             return of_gone if whole is None else [*of_gone, ProfileAverages(whole, grouping)]
 
         return parts

@@ -15,7 +15,6 @@ from marey._averages import Grouping
 from marey._cycle import Asked, Cycle
 from marey._cycles import Cycles
 from marey._errors import CollectorError
-from marey._left import joined
 from marey._machine import Machine
 from marey._results import ProfileAverages, ProfileEvents, Results, SessionStats
 from marey._schedule import ProfilerAction, ProfilerActivity, activity_of
@@ -162,7 +161,6 @@ class Profiled(Results):
 
     _machine: Machine
     _focus: Cycle | None = None
-    _workers: Workers | None = None
     _has_begun = False  # and is not just another view of a profiler's results
 
     def _begin(self) -> None:
@@ -194,43 +192,27 @@ class Profiled(Results):
         return self._machine.cycles
 
     def _trace_now(self) -> Trace:
-        shown = self._shown()
-        trace = shown._trace_now()
-        if self._workers is None:
-            return trace
-        self._workers.tell_missing()
-        whole = shown.whole if isinstance(shown, Cycles) else [shown]
-        return self._workers.join(trace, [n for c in whole for n in c.recording_numbers])
+        return self._shown()._trace_now()
 
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
-        shown, cycles = self._shown(), self._machine.cycles
-        if self._workers is None:
-            return shown._averages_now(grouping)
-        if not self._workers.files(shown.recording_numbers):
-            self._workers.tell_missing()
-            return shown._averages_now(grouping)
-        if shown is not cycles or cycles.are_whole:
-            return ProfileAverages(self._trace_now(), grouping)
-        self._workers.tell_missing()
-        own, workers = cycles.parts_now(), self._workers.trace(cycles.recording_numbers)
+        return self._shown()._averages_now(grouping)
 
-        def parts(grouping: Grouping) -> list[ProfileAverages]:
-            of_workers = [] if workers is None else [ProfileAverages(workers, grouping)]
-            return own(grouping) + of_workers
-
-        return joined(grouping, parts, self._machine.asked.has_inputs)
+    @property
+    def _workers(self) -> Workers | None:
+        return self._machine.cycles.windows.workers
 
     def worker_init(self, then: Callable[[int], Any] | None = None) -> WorkerInit:
         """A worker_init_fn for a DataLoader: its worker processes, forked or spawned, are
         recorded too and are in the results once they have ended. then: the program's own such
         function."""
-        if self._workers is None:
-            self._workers = Workers(self._machine.asked)
-            self._workers.open(self._machine.cycles.windows, self._machine.running_recordings())
+        workers, cycles = self._workers, self._machine.cycles
+        if workers is None:
+            workers = cycles.windows.workers = Workers(self._machine.asked)
+            workers.open(cycles.windows, self._machine.running_recordings())
             # Ours and theirs are one rank, also where nobody has told which.
-            self._machine.cycles.metadata.setdefault("distributedInfo", '{"rank": 0}')
-            self._machine.cycles.forget_traces()
-        return self._workers.init(then)
+            cycles.metadata.setdefault("distributedInfo", '{"rank": 0}')
+            cycles.forget_traces()
+        return workers.init(then)
 
     @property
     def stats(self) -> SessionStats:

@@ -10,6 +10,7 @@ from marey._warn import tell
 
 if TYPE_CHECKING:
     from marey._cycle import Recording
+    from marey._workers import Workers
 
 
 class Windows:
@@ -17,6 +18,7 @@ class Windows:
     workers to read it; the last line of a number counts. Without a stop it still runs."""
 
     def __init__(self) -> None:
+        self.workers: Workers | None = None
         self._path: str | None = None
 
     def open(self, path: str, recordings: Iterable[Recording]) -> None:

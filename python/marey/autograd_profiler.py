@@ -144,7 +144,6 @@ class profile(TorchProfiled):
         made = cls(enabled=False)
         made._machine = prof._machine
         made._focus = prof._focus
-        made._workers = prof._workers
         made.enabled = made.entered = True
         made.acc_events = prof.acc_events
         made.with_stack = prof.with_stack

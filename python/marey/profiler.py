@@ -176,7 +176,7 @@ class TorchProfiled(Profiled):
                 f'compat="torch": of {len(cycles.shown())} cycles it shows the last {n_whole}, the'
                 " others were let go for want of memory; a larger keep_bytes keeps more"
             )
-        return shown._trace_now().view(compat="torch", version=torch_version())
+        return shown.own_trace().view(compat="torch", version=torch_version())
 
     def events(self) -> Any:
         """All that was recorded, in order of its start on each track."""

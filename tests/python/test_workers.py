@@ -170,17 +170,24 @@ def of_work(results: Any) -> list[str]:
 @pytest.mark.parametrize("profile", [marey.profile, profiler.profile])
 @pytest.mark.parametrize("keep_bytes", [None, 1])
 def test_workers_are_in_the_cycles_in_which_they_worked(profile: Any, keep_bytes: Any) -> None:
-    plan = marey.schedule(wait=1, warmup=1, active=1, repeat=2)
+    plan = marey.schedule(wait=1, warmup=1, active=1, repeat=3)
     with profile(schedule=plan, keep_bytes=keep_bytes) as prof:
         lasting = Obedient(prof)
-        for i in range(7):
+        for i in range(10):
             lasting.work(f"step {i}")
             prof.step()
-        lasting.work("step 7")
+        lasting.work("step 10")
     lasting.end()
-    counts = {row.key: row.count for row in prof.key_averages() if row.key.startswith("step")}
-    assert counts == {"step 2": 1, "step 5": 1}
-    assert of_work(prof) == ["step 2", "step 5"]
+    rows = [row for row in prof.key_averages() if row.key.startswith("step")]
+    assert {row.key: row.count for row in rows} == {"step 2": 1, "step 5": 1, "step 8": 1}
+    for cycle, step in zip(prof.cycles, ["step 2", "step 5", "step 8"], strict=True):
+        rows = [row for row in cycle.key_averages() if row.key.startswith("step")]
+        assert [row.key for row in rows] == [step]
+        if cycle.is_whole:
+            assert of_work(cycle) == [step]
+    assert [cycle.is_whole for cycle in prof.cycles] == [keep_bytes is None, True, True]
+    whole = [f"step {i}" for i in (2, 5, 8)][keep_bytes is not None :]
+    assert of_work(prof) == whole
 
 
 def test_a_cycle_handed_over_has_its_own_workers_only(tmp_path: Path) -> None:

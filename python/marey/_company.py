@@ -1,0 +1,72 @@
+"""What a process recorded, and what its worker processes did meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from marey._averages import Grouping
+from marey._left import Parts, joined
+from marey._results import ProfileAverages, Results
+
+if TYPE_CHECKING:
+    from marey._trace import Trace
+    from marey._windows import Windows
+
+
+class Company(Results):
+    """Recordings, shown with what workers did in them."""
+
+    windows: Windows
+    """Of the profile; it has the workers too."""
+    _has_inputs: bool
+
+    @property
+    def recording_numbers(self) -> list[int]:
+        raise NotImplementedError
+
+    @property
+    def whole_numbers(self) -> list[int]:
+        """Of the recordings whose records are still held."""
+        raise NotImplementedError
+
+    @property
+    def are_whole(self) -> bool:
+        """They all are."""
+        raise NotImplementedError
+
+    def own_trace(self) -> Trace:
+        """Of this process alone."""
+        raise NotImplementedError
+
+    def own_averages(self, grouping: Grouping) -> ProfileAverages:
+        raise NotImplementedError
+
+    def own_parts(self) -> Parts:
+        """The same in parts, some of which may have nothing left but averages. What is asked of it
+        later is of the same records."""
+        raise NotImplementedError
+
+    def _trace_now(self) -> Trace:
+        trace, workers = self.own_trace(), self.windows.workers
+        if workers is None:
+            return trace
+        workers.tell_missing()
+        return workers.join(trace, self.whole_numbers)
+
+    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
+        workers = self.windows.workers
+        if workers is None:
+            return self.own_averages(grouping)
+        if not workers.files(self.recording_numbers):
+            workers.tell_missing()
+            return self.own_averages(grouping)
+        if self.are_whole:
+            return ProfileAverages(self._trace_now(), grouping)
+        workers.tell_missing()
+        own, trace = self.own_parts(), workers.trace(self.recording_numbers)
+
+        def parts(grouping: Grouping) -> list[ProfileAverages]:
+            of_workers = [] if trace is None else [ProfileAverages(trace, grouping)]
+            return own(grouping) + of_workers
+
+        return joined(grouping, parts, self._has_inputs)
