@@ -130,6 +130,13 @@ def trace_of(
     return Trace(core)
 
 
+class Weight:
+    """What the traces of all cycles hold. A sum, since there may be thousands of them."""
+
+    def __init__(self) -> None:
+        self.n_bytes = 0
+
+
 class Cycle(Company):
     """What a profile recorded from a start to its end.
 
@@ -145,8 +152,10 @@ class Cycle(Company):
         n_active: int | None,
         metadata: dict[str, str],
         windows: Windows | None = None,
+        traces: Weight | None = None,
     ) -> None:
-        """windows: where its recordings are noted, and who its workers are."""
+        """windows: where its recordings are noted, and who its workers are. traces: where the weight
+        of its trace is added."""
         self.number = number
         self.n_active = n_active
         self.steps: list[int] = []
@@ -161,6 +170,9 @@ class Cycle(Company):
         self._step_from = 0  # the recording that has the last step's begin, or is all of that step
         self._step_is_marked = False  # the begin is in it
         self._trace: Trace | None = None
+        self._trace_bytes = 0
+        self._traces = traces or Weight()
+        self._usage: Usage | None = None  # of its end
         self._summary: Left | None = None  # what would be left of it
         self._left: Left | None = None  # once it was let go
         self._first_step_bytes = 0  # of the pool; all of it if that was too little
@@ -178,7 +190,7 @@ class Cycle(Company):
 
     def resume(self) -> None:
         if not self.is_running:
-            self._trace = None
+            self._change()
             self._recordings.append(Recording(self._asked))
             self.windows.note(self._recordings[-1])
 
@@ -211,7 +223,7 @@ class Cycle(Company):
             recording.session.end_at_mark(True)  # its start
         for recording in self._recordings[self._step_from :]:
             self.windows.note(recording)
-        self._trace = None
+        self._change()
         return True
 
     def _cut_at_mark(self, step_name: str) -> bool:
@@ -271,16 +283,17 @@ class Cycle(Company):
         """Cheap, since it is asked for where a cycle begins and ends."""
         if self._left is not None:
             return self._left.usage
+        if self._usage is not None:
+            return self._usage
         each = [recording.usage for recording in self._recordings]
-        return each[-1]._replace(
+        usage = each[-1]._replace(
             held_bytes=sum(usage.held_bytes for usage in each),
             n_lost=sum(usage.n_lost for usage in each),
             start_ns=each[0].start_ns,
         )
-
-    def held_bytes(self) -> int:
-        held = 0 if self._left is not None else self.usage.held_bytes
-        return held + (0 if self._trace is None else sum(self._trace.footprint().values()))
+        if not self.is_running:
+            self._usage = usage
+        return usage
 
     @property
     def wanted_bytes(self) -> int:
@@ -331,6 +344,21 @@ class Cycle(Company):
 
     # -- results
 
+    def _change(self) -> None:
+        """What was known of its records is so no more."""
+        self._keep(None)
+        self._usage = None
+
+    def _keep(self, trace: Trace | None) -> None:
+        self._trace = trace
+        self.weigh()
+
+    def weigh(self) -> None:
+        """A trace grows with what is asked of it."""
+        n_bytes = 0 if self._trace is None else sum(self._trace.footprint().values())
+        self._traces.n_bytes += n_bytes - self._trace_bytes
+        self._trace_bytes = n_bytes
+
     def own_trace(self) -> Trace:
         if self._left is not None:
             raise RuntimeError(
@@ -338,10 +366,11 @@ class Cycle(Company):
                 " a larger keep_bytes keeps it"
             )
         if self._trace is not None:
+            self.weigh()
             return self._trace
         trace = trace_of(self._recordings, self._metadata, self._about())
         if not self.is_running:
-            self._trace = trace
+            self._keep(trace)
         return trace
 
     def own_averages(self, grouping: Grouping) -> ProfileAverages:
@@ -355,7 +384,7 @@ class Cycle(Company):
     def forget_trace(self) -> None:
         """The head of the trace is another one now."""
         if self._left is None:
-            self._trace = None
+            self._keep(None)
 
     def sum_up(self) -> None:
         """Makes what would be left of it, which takes a look at each record."""
@@ -364,7 +393,7 @@ class Cycle(Company):
             self._summary = Left(
                 self.own_trace(), self.stats, self.usage, self._asked.has_inputs, self._joins_steps
             )
-            self._trace = shown  # another one would only take memory
+            self._keep(shown)  # another one would only take memory
 
     def let_go(self) -> None:
         """Gives the records back. What is kept: averages in all groupings."""
@@ -372,7 +401,7 @@ class Cycle(Company):
             return
         self.sum_up()
         self._left, self._summary = self._summary, None
-        self._trace = None
+        self._keep(None)
         for recording in self._recordings:
             recording.drop()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from marey._averages import Grouping
 from marey._company import Company
-from marey._cycle import Asked, Cycle, trace_of
+from marey._cycle import Asked, Cycle, Weight, trace_of
 from marey._left import Parts, joined
 from marey._results import ProfileAverages, SessionStats, add_stats
 from marey._trace import Trace
@@ -26,14 +28,25 @@ class Cycles(Company):
         self._keep_bytes = keep_bytes
         self._joined: tuple[tuple[int, ...], Trace] | None = None
         self._is_told = False
-        self._leaving: Cycle | None = None
-        """The last whole one, whose room the one that runs needs behind its first step."""
+        self._hold_nothing()
 
     # -- their life
 
+    def _hold_nothing(self) -> None:
+        self._leaving: Cycle | None = None
+        """The last whole one, whose room the one that runs needs behind its first step."""
+        self._n_taken_in = 0
+        self._whole: deque[Cycle] = deque()
+        """Those of them whose records are held, the oldest first."""
+        self._pool_bytes = 0  # that they hold
+        self._traces = Weight()
+        self._next_bytes = 0
+        self._first_step_bytes = 0
+
     def begin(self, n_active: int | None) -> Cycle:
         self._make_room()
-        cycle = Cycle(self._asked, len(self.done) + 1, n_active, self.metadata, self.windows)
+        number = len(self.done) + 1
+        cycle = Cycle(self._asked, number, n_active, self.metadata, self.windows, self._traces)
         self.running = cycle
         return cycle
 
@@ -60,13 +73,12 @@ class Cycles(Company):
         if self.running is None:
             return
         if self._leaving is not None and self.running.steps:
-            self._joined = None
-            self._leaving.let_go()
+            self._let_oldest_go()
             self._leaving = None
         self.running.mark_step()
 
     def clear(self) -> None:
-        self._leaving = None
+        self._hold_nothing()
         self.done = []
         self.running = None
         self._joined = None
@@ -76,26 +88,41 @@ class Cycles(Company):
         where all that is held lies: what finds none is lost. If there is room for the first step it
         stays until the second begins: the step that the last step() of a program begins is none."""
         self._leaving = None
-        whole = [cycle for cycle in self.done if cycle.is_whole]
-        if not whole:
-            return
-        pool_bytes = whole[-1].usage.pool_bytes
-        bound = pool_bytes // 2 if self._keep_bytes is None else self._keep_bytes
-        next_bytes = max(cycle.wanted_bytes for cycle in self.done)
-        first_step_bytes = max(cycle.wanted_by_first_step_bytes for cycle in self.done)
-        held = [cycle.held_bytes() for cycle in whole]
-        in_pool = [cycle.usage.held_bytes for cycle in whole]
-        while whole and (
-            (len(whole) > 1 and sum(held) > bound) or sum(in_pool) + next_bytes > pool_bytes
-        ):
-            oldest = whole.pop(0)
+        self._take_in()
+        while self._whole and self._is_too_much():
+            oldest = self._whole[0]
             oldest.sum_up()  # here, not within the cycle that begins
-            if whole or in_pool[0] + first_step_bytes > pool_bytes:
-                self._joined = None
-                oldest.let_go()
-            else:
+            usage = oldest.usage
+            if len(self._whole) == 1 and usage.held_bytes + self._first_step_bytes <= usage.pool_bytes:
                 self._leaving = oldest
-            del held[0], in_pool[0]
+                return
+            self._let_oldest_go()
+
+    def _take_in(self) -> None:
+        """What has ended since the last cycle began. As sums: each cycle is looked at once, however
+        many there are."""
+        for cycle in self.done[self._n_taken_in :]:
+            self._whole.append(cycle)
+            self._pool_bytes += cycle.usage.held_bytes
+            self._next_bytes = max(self._next_bytes, cycle.wanted_bytes)
+            self._first_step_bytes = max(self._first_step_bytes, cycle.wanted_by_first_step_bytes)
+            cycle.weigh()
+        self._n_taken_in = len(self.done)
+
+    def _is_too_much(self) -> bool:
+        """Of the whole ones, before the next."""
+        pool_bytes = self._whole[-1].usage.pool_bytes
+        bound = pool_bytes // 2 if self._keep_bytes is None else self._keep_bytes
+        held_bytes = self._pool_bytes + self._traces.n_bytes
+        return (len(self._whole) > 1 and held_bytes > bound) or (
+            self._pool_bytes + self._next_bytes > pool_bytes
+        )
+
+    def _let_oldest_go(self) -> None:
+        oldest = self._whole.popleft()
+        self._pool_bytes -= oldest.usage.held_bytes
+        self._joined = None
+        oldest.let_go()
 
     def forget_traces(self) -> None:
         self._joined = None
