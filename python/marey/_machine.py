@@ -49,7 +49,8 @@ class Machine:
     """Begins and ends cycles as a schedule asks for it, and hands them to who calls it; it refers
     to nobody, so that a profiler that is dropped ends.
 
-    schedule: from the number of steps that have ended to an action; None records always.
+    schedule: from the number of steps that have ended, since the first start, to an action; None
+    records always.
     step_num is what the program calls the step; it begins with first_step.
     """
 
@@ -67,6 +68,7 @@ class Machine:
         self.was_started = False
         self.records_steps = schedule is not None
         self.n_ended = 0
+        self._n_at_start = 0
         self.observer: Any = None
         """Started before each cycle and stopped before its end; it has start() and stop()."""
         self.new_trace_id: Callable[[], str] | None = None
@@ -90,10 +92,11 @@ class Machine:
     def start(self) -> None:
         if self.is_running:
             raise RuntimeError("the profiler runs already, stop it before it is started again")
-        self.n_ended = 0
+        self._n_at_start = self.n_ended
         self.action = ProfilerAction.NONE
         self._is_off = False
-        self.cycles.clear()
+        if self.schedule is None:
+            self.cycles.clear()
         self._pid = os.getpid()
         self.is_running = True
         self.was_started = True
@@ -119,10 +122,15 @@ class Machine:
     def stop(self, deliver: Deliver) -> None:
         self._end_step()
         self.is_running = False
-        if self.n_ended == 0 and self.schedule is not None and not self.is_of_parent():
+        if self.n_since_start == 0 and self.schedule is not None and not self.is_of_parent():
             self._tell_no_step()
         self._leave_standby()
         self._go_to(None, deliver)
+
+    @property
+    def n_since_start(self) -> int:
+        """Steps that have ended. A schedule goes on where the last stop left it, as torch's."""
+        return self.n_ended - self._n_at_start
 
     @property
     def step_num(self) -> int:
@@ -274,7 +282,7 @@ class Machine:
         self._end_observing()
         cycle = self.cycles.end()
         self._undelivered = cycle
-        if cycle is None or not is_cut_short or not self.records_steps or self.n_ended == 0:
+        if cycle is None or not is_cut_short or not self.records_steps or self.n_since_start == 0:
             return
         if not cycle.cut_unused_step(self._step_name()):
             self._count_step(cycle)
@@ -289,10 +297,13 @@ class Machine:
 
     def _tell_nothing_reached(self) -> None:
         n_active = n_active_of(self.schedule)
-        if n_active is None or self.cycles.done or self.n_ended == 0:
+        if n_active is None or self.cycles.done or self.n_since_start == 0:
             return
         steps = "1 step" if self.n_ended == 1 else f"{self.n_ended} steps"
-        tell(f"0 of {n_active} active steps were reached in {steps}: nothing was recorded")
+        tell(
+            f"0 of {n_active} active steps were reached in {steps}: nothing was recorded; the next"
+            " start goes on from there"
+        )
 
     def _tell_switched_off(self) -> None:
         if self._is_off and self.cycles.done and self.cycles.stats.n_records == 0:

@@ -164,9 +164,10 @@ class Profiled(Results):
     _has_begun = False  # and is not just another view of a profiler's results
 
     def _begin(self) -> None:
-        if self._workers is not None and not self._machine.is_running:
+        machine = self._machine
+        if self._workers is not None and machine.schedule is None and not machine.is_running:
             self._workers.clear()
-        self._machine.start()
+        machine.start()
         self._has_begun = True
         _running.add(self)
 

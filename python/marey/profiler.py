@@ -204,8 +204,18 @@ class TorchProfiled(Profiled):
     def export_chrome_trace(  # type: ignore[override]
         self, path: Path, use_python_export: bool = False, **ours: Any
     ) -> Export | None:
-        """Write Chrome JSON, as torch does; ours: the other arguments of marey.profile's."""
-        return super().export_chrome_trace(path, **ours)
+        """Write Chrome JSON, as torch does; ours: the other arguments of marey.profile's.
+
+        OSError: it cannot be written. From on_trace_ready that is told instead, once for each
+        file: as with torch's, a disk that is full ends no training.
+        """
+        try:
+            return super().export_chrome_trace(path, **ours)
+        except OSError as error:
+            if self._focus is None:
+                raise
+            tell(f"cycle {self._focus.number} is not written: {error}")
+            return None
 
     def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
         """Write one line a stack, as torch does: for flame graphs.

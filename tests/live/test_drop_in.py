@@ -180,6 +180,21 @@ def without_a_block(profiler: Any, autograd: Any, folder: Path) -> Seen:
     return {**common(prof), "actions": actions, "steps": prof.step_num}
 
 
+def a_start_in_each_epoch(profiler: Any, autograd: Any, folder: Path) -> Seen:
+    calls: list[Any] = []
+    prof = profiler.profile(
+        activities=cpu(profiler),
+        schedule=profiler.schedule(wait=4, warmup=1, active=1),
+        on_trace_ready=lambda prof: calls.append((prof.step_num, counts(prof))),
+    )
+    for _epoch in range(4):
+        with prof:
+            for _batch in range(3):
+                IMAGES.sum()
+                prof.step()
+    return {"calls": calls, "steps": prof.step_num}
+
+
 def a_decorated_function(profiler: Any, autograd: Any, folder: Path) -> Seen:
     @profiler.record_function("decorated")
     def work(x: torch.Tensor) -> torch.Tensor:
@@ -271,7 +286,7 @@ def metadata(profiler: Any, autograd: Any, folder: Path) -> Seen:
 
 PROGRAMS: list[Program] = [
     inference_with_a_label, training_by_a_schedule, files_for_tensorboard, without_a_block,
-    a_decorated_function, the_autograd_profiler, a_profiler_in_parts, an_exception_in_the_block,
+    a_start_in_each_epoch, a_decorated_function, the_autograd_profiler, a_profiler_in_parts, an_exception_in_the_block,
     a_loader_and_an_optimizer, switched_off_and_on, metadata,
 ]  # fmt: skip
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import marey
 from marey import ProfilerAction as Action
 from marey import _machine, _profile, profiler, record_function
+from marey._cycle import Recording
 
 
 def names(prof: marey.profile) -> list[str | None]:
@@ -128,6 +129,82 @@ def test_profiles_nest_and_overlap() -> None:
 
 
 PROFILES = [marey.profile, profiler.profile]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_schedule_goes_on_where_a_stop_left_it(profile: Any) -> None:
+    handed: list[tuple[int, list[int]]] = []
+    plan = marey.schedule(wait=4, warmup=1, active=1)
+    prof = profile(
+        schedule=plan, on_trace_ready=lambda prof: handed.append((prof.step_num, prof._focus.steps))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that no step was active in the first epoch
+        for _epoch in range(4):
+            with prof:
+                for _batch in range(3):
+                    work("batch")
+                    prof.step()
+    assert prof.step_num == 12
+    assert handed == [(6, [5]), (12, [11])]
+    assert [cycle.steps for cycle in prof.cycles] == [[5], [11]]
+    assert names(prof).count("batch") == 2  # what was recorded before a start is kept
+
+
+def test_a_profile_without_a_schedule_begins_anew_when_it_is_started_again() -> None:
+    prof = marey.profile()
+    for name in ("first", "second"):
+        with prof:
+            work(name)
+    assert names(prof) == ["second"]
+
+
+@pytest.mark.parametrize("keep_bytes", [None, 1])
+def test_a_cycle_costs_the_same_behind_any_number_of_them(
+    keep_bytes: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+    usage = Recording.usage.fget
+
+    def counted(recording: Recording) -> Any:
+        nonlocal asked
+        asked += 1
+        return usage(recording)
+
+    monkeypatch.setattr(Recording, "usage", property(counted))
+    plan = marey.schedule(wait=0, warmup=0, active=1)
+    costs = []
+    with marey.profile(schedule=plan, keep_bytes=keep_bytes) as prof:
+        for _ in range(60):
+            before = asked
+            prof.step()
+            costs.append(asked - before)
+    assert costs[5:] == costs[5:6] * 55
+    assert costs[-1] <= 10
+
+
+def unwritable(prof: Any) -> None:
+    prof.export_chrome_trace("/there/is/no/such/folder/trace.json")
+
+
+def test_a_file_that_cannot_be_written_ends_no_training() -> None:
+    plan = marey.schedule(wait=0, warmup=0, active=1, repeat=2)
+    with pytest.warns(UserWarning) as said:
+        with profiler.profile(schedule=plan, on_trace_ready=unwritable) as prof:
+            for _ in range(3):
+                work("batch")
+                prof.step()
+    messages = [str(warning.message) for warning in said]
+    assert len(messages) == 2
+    for number, message in enumerate(messages, 1):
+        assert message.startswith(f"cycle {number} is not written: cannot write '/there/is/no")
+    assert names(prof).count("batch") == 2  # nothing is lost
+    with pytest.raises(OSError, match="no such file"):
+        unwritable(prof)
+    with pytest.raises(OSError, match="no such file"):  # the strict one
+        with marey.profile(schedule=plan, on_trace_ready=unwritable) as prof:
+            prof.step()
+
 
 
 @pytest.mark.parametrize("profile", PROFILES)
