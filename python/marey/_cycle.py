@@ -361,22 +361,35 @@ class Cycle(Company):
 
     def own_trace(self) -> Trace:
         if self._left is not None:
-            raise RuntimeError(
-                f"cycle {self.number} was let go for want of memory, its averages are left;"
-                " a larger keep_bytes keeps it"
-            )
-        if self._trace is not None:
+            raise self._gone()
+        trace = self._trace
+        if trace is not None:
             self.weigh()
-            return self._trace
-        trace = trace_of(self._recordings, self._metadata, self._about())
+            return trace
+        try:
+            trace = trace_of(self._recordings, self._metadata, self._about())
+        except ValueError:  # a session was freed
+            if self.is_whole:
+                raise
+            raise self._gone() from None
         if not self.is_running:
             self._keep(trace)
         return trace
 
+    def _gone(self) -> RuntimeError:
+        return RuntimeError(
+            f"cycle {self.number} was let go for want of memory, its averages are left;"
+            " a larger keep_bytes keeps it"
+        )
+
     def own_averages(self, grouping: Grouping) -> ProfileAverages:
-        if self._left is not None:
-            return self._left.averages(grouping)
-        return ProfileAverages(self.own_trace(), grouping)
+        if self._left is None:
+            try:
+                return ProfileAverages(self.own_trace(), grouping)
+            except RuntimeError:
+                if self._left is None:
+                    raise  # it is not that another thread's step() has let it go just now
+        return self._left.averages(grouping)
 
     def own_parts(self) -> Parts:
         return lambda grouping: [self.own_averages(grouping)]

@@ -174,7 +174,17 @@ class Cycles(Company):
 
     def _whole_trace(self) -> Trace:
         """Of the cycles that are whole."""
-        whole = [cycle for cycle in self.shown() if cycle.is_whole]
+        while True:
+            whole = [cycle for cycle in self.shown() if cycle.is_whole]
+            if not whole:
+                self._tell_let_go()
+            try:
+                return self._trace_of(whole)
+            except (RuntimeError, ValueError):
+                if all(cycle.is_whole for cycle in whole):
+                    raise  # it is not that another thread's step() has let one go just now
+
+    def _trace_of(self, whole: list[Cycle]) -> Trace:
         if len(whole) == 1:
             return whole[0].own_trace()
         recordings = [recording for cycle in whole for recording in cycle._recordings]
@@ -187,7 +197,9 @@ class Cycles(Company):
 
     def own_averages(self, grouping: Grouping) -> ProfileAverages:
         if self.are_whole:
-            return ProfileAverages(self.own_trace(), grouping)
+            trace = self.own_trace()
+            if self.are_whole:  # still: a step() of another thread may have let one go
+                return ProfileAverages(trace, grouping)
         return joined(grouping, self.own_parts(), self._has_inputs)
 
     def own_parts(self) -> Parts:

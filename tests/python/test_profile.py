@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey import ProfilerAction as Action
-from marey import _machine, _profile, profiler, record_function
+from marey import _cycle, _cycles, _machine, _profile, profiler, record_function
 from marey._cycle import Recording
 
 
@@ -181,6 +181,36 @@ def test_a_cycle_costs_the_same_behind_any_number_of_them(
             costs.append(asked - before)
     assert costs[5:] == costs[5:6] * 55
     assert costs[-1] <= 10
+
+
+def test_a_cycle_that_goes_while_it_is_read_leaves_its_averages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As another thread's step() may let it go."""
+    plan = marey.schedule(wait=0, warmup=0, active=1, repeat=2)
+    with marey.profile(schedule=plan) as prof:
+        for _ in range(2):
+            work()
+            prof.step()
+    first, last = prof.cycles
+    trace_of = _cycle.trace_of
+
+    def too_late(recordings: list[Recording], *rest: Any) -> marey.Trace:
+        if recordings[0] in first._recordings and first.is_whole:
+            monkeypatch.setattr(_cycle, "trace_of", trace_of)
+            first.let_go()
+        return trace_of(recordings, *rest)
+
+    for module in (_cycle, _cycles):
+        monkeypatch.setattr(module, "trace_of", too_late)
+    counts = {row.key: row.count for row in prof.key_averages()}
+    assert not first.is_whole
+    assert counts == {"work": 2, "ProfilerStep#0": 1, "ProfilerStep#1": 1}
+    assert {row.key for row in first.key_averages()} == {"work", "ProfilerStep#0"}
+    with pytest.warns(UserWarning, match="of 2 cycles the last 1 are whole"):
+        assert names(prof) == names(last) == ["ProfilerStep#1", "work"]
+    with pytest.raises(RuntimeError, match="cycle 1 was let go"):
+        first.events()
 
 
 def unwritable(prof: Any) -> None:
