@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from marey import _core
 from marey._columns import average_columns, data_frame
 from marey._events import DEVICE_KINDS, Event, missing, parse_json, us_of
 from marey._torch_names import TorchRowNames
+from marey._warn import warn
 
 if TYPE_CHECKING:
     import pandas
@@ -435,16 +435,14 @@ def told(averages: _Averages) -> _Averages:
     an empty column is all that shows it. For functions that a program calls."""
     grouping = averages._grouping
     if grouping.by_stack > 0 and len(averages) and not any(row.stack for row in averages):
-        warnings.warn(
+        warn(
             "the trace has no stacks, so that group_by_stack_n changes nothing; torch.profiler"
             " records them with with_stack=True",
-            stacklevel=3,
         )
     if grouping.by_overload and len(averages) and not any(row.overload_name for row in averages):
-        warnings.warn(
+        warn(
             "the trace has no names of overloads, so that group_by_overload_name changes nothing;"
             " torch.profiler records them if its experimental_config says"
             " capture_overload_names=True",
-            stacklevel=3,
         )
     return averages

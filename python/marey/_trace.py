@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import stat
-import warnings
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from marey._events import (
 )
 from marey._json import parse_json
 from marey._torch import TorchView
+from marey._warn import warn
 
 if TYPE_CHECKING:
     import pandas
@@ -131,7 +131,7 @@ def _without_no_traces(files: list[bytes], found: set[bytes]) -> list[bytes]:
                 _core.import_paths((file,))
         except _core.FormatError as error:
             if _is_no_trace(error):
-                warnings.warn(f"passed over: {error}", stacklevel=4)
+                warn(f"passed over: {error}")
                 continue
         left.append(file)
     return left
@@ -153,11 +153,11 @@ def _files_of(path: Path) -> list[str]:
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         how = "name them to read them" if more else "name it to read it"
         others = "others in the folder end in .pt.trace.json(.gz), as those of torch do"
-        warnings.warn(f"passed over: '{left_out[0]}'{more}: {others}, {how}", stacklevel=4)
+        warn(f"passed over: '{left_out[0]}'{more}: {others}, {how}")
     if links := _core.list_links(name):
         n_more = len(links) // 2 - 1
         more = f", and {n_more} more link{'s' * (n_more > 1)}" if n_more else ""
-        warnings.warn(f"passed over: '{links[0]}', a link to '{links[1]}'{more}", stacklevel=4)
+        warn(f"passed over: '{links[0]}', a link to '{links[1]}'{more}")
     return files
 
 

@@ -457,6 +457,16 @@ def test_older_names_work_and_are_told() -> None:
     assert "work" in prof.key_averages().table(sort_by="cuda_time_total")
 
 
+@pytest.mark.parametrize("asked", ["group_by_stack_n", "group_by_overload_name"])
+def test_what_averages_cannot_be_grouped_by_is_told_at_the_callers_line(asked: str) -> None:
+    with profiler.profile() as prof, autograd_profiler.profile() as inner:
+        work()
+    for shown in (prof, inner, prof.events(), prof.profiler, prof.trace):
+        with pytest.warns(UserWarning, match=f"so that {asked} changes nothing") as said:
+            shown.key_averages(**{asked: 1})  # type: ignore[arg-type, union-attr]
+        assert [warning.filename for warning in said] == [__file__]
+
+
 def test_all_steps_are_one_row() -> None:
     plan = profiler.schedule(wait=0, warmup=1, active=3, repeat=1)
     for make, keys in (
