@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from marey._results import ProfileAverages, ProfileEvents, SessionStats
     from marey._schedule import ProfilerAction, ProfilerActivity, schedule
     from marey._torch import EventList, FunctionEvent, FunctionEventAvg, TorchAverages, TorchView
-    from marey._torch_records import DeviceType, Interval, Kernel
+    from marey._torch_enums import DeviceType
+    from marey._torch_records import Interval, Kernel
     from marey._trace import Ledger, LedgerRow, Source, Trace, load
 
 # What only marks ranges pays for no more than that, and `marey run` brings no module of the
@@ -83,7 +84,8 @@ _HOMES = {
         "TorchAverages",
         "TorchView",
     ),
-    "_torch_records": ("DeviceType", "Interval", "Kernel"),
+    "_torch_enums": ("DeviceType",),
+    "_torch_records": ("Interval", "Kernel"),
     "_trace": ("Ledger", "LedgerRow", "Source", "Trace", "load"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

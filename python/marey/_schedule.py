@@ -6,10 +6,11 @@ import enum
 from typing import Any
 
 from marey import _core
+from marey._torch_enums import AsTorchs, as_torch
 from marey._warn import warn
 
 
-class ProfilerAction(enum.Enum):
+class ProfilerAction(AsTorchs, enum.Enum):
     """What a profiler does during a step."""
 
     NONE = 0
@@ -19,8 +20,8 @@ class ProfilerAction(enum.Enum):
     """Record, and hand over what the cycle came to at its end."""
 
 
-class ProfilerActivity(enum.Enum):
-    """What can be recorded."""
+class ProfilerActivity(AsTorchs, enum.Enum):
+    """What can be recorded; the numbers are torch's."""
 
     CPU = 0
     XPU = 1
@@ -28,6 +29,9 @@ class ProfilerActivity(enum.Enum):
     HPU = 3
     MTIA = 4
     PrivateUse1 = 5
+
+    def __hash__(self) -> int:
+        return hash(self.value)  # as torch's, which is one of C++
 
 
 class ScheduleError(ValueError, AssertionError):
@@ -104,6 +108,19 @@ class Schedule:
             f"marey.schedule(wait={wait}, warmup={warmup}, active={active}, repeat={repeat},"
             f" skip_first={skip_first}, skip_first_wait={int(skip_first_wait)})"
         )
+
+
+class TorchSchedule(Schedule):
+    """Gives torch's own actions where the program has torch, so that its profiler takes it."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, plan: Schedule) -> TorchSchedule:
+        return cls(*plan._numbers)
+
+    def __call__(self, step: int) -> Any:
+        return as_torch(super().__call__(step))
 
 
 def _check_number(name: str, value: Any) -> None:

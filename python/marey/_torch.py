@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from marey import _core
 from marey._averages import TIME_UNITS, depth_of, torch_width_of, whole_number
 from marey._events import Event, parse_json
+from marey._torch_enums import DeviceType
 from marey._torch_records import (
     AverageRecord,
-    DeviceType,
     EventRecord,
     Interval,
     Kernel,

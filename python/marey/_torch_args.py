@@ -212,6 +212,14 @@ def torch_member(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
+def torchs_or(ours: Any, module: str) -> Any:
+    """torch's class of this name, which takes the import of torch; ours where there is none."""
+    try:
+        return torch_member(module, ours.__name__)
+    except (AttributeError, ImportError, OSError):
+        return ours
+
+
 def torch_version() -> str | None:
     """Of the torch that the program uses."""
     torch: Any = sys.modules.get("torch")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from marey._torch_records import DeviceType, Kernel, format_time
+from marey._torch_enums import DeviceType, device_type
+from marey._torch_records import Kernel, format_time
 from marey._warn import warn
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class TorchNames:
 
     @property
     def device_type(self) -> DeviceType:
-        return DeviceType.CUDA if self.is_device else DeviceType.CPU
+        return device_type(1 if self.is_device else 0)
 
     @property
     def use_device(self) -> str | None:

@@ -3,34 +3,9 @@ core, and the names that torch gives their members."""
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
-
-class DeviceType(IntEnum):
-    """torch's own numbers."""
-
-    CPU = 0
-    CUDA = 1
-    MKLDNN = 2
-    OPENGL = 3
-    OPENCL = 4
-    IDEEP = 5
-    HIP = 6
-    FPGA = 7
-    MAIA = 8
-    XLA = 9
-    Vulkan = 10
-    Metal = 11
-    XPU = 12
-    MPS = 13
-    Meta = 14
-    HPU = 15
-    VE = 16
-    Lazy = 17
-    IPU = 18
-    MTIA = 19
-    PrivateUse1 = 20
+from marey._torch_enums import DeviceType, device_type
 
 
 class Interval(NamedTuple):
@@ -156,7 +131,7 @@ class Timed:
 
     @property
     def device_type(self) -> DeviceType:
-        return DeviceType(self._record.device_type)
+        return device_type(self._record.device_type)
 
     @property
     def is_async(self) -> bool:

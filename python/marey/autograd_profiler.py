@@ -13,23 +13,25 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Literal
 
+from marey import _schedule
 from marey._core import record_function
 from marey._machine import Machine
 from marey._profile import ask, prepare_torch_or_tell
-from marey._schedule import ProfilerActivity
 from marey._torch_args import (
     NotInitializedError,
     has_torch,
     tell_experiments,
     tell_not_yet,
     torch_member,
+    torchs_or,
     with_use_cuda,
     without_devices,
 )
-from marey._torch_records import DeviceType, Interval, Kernel
+from marey._torch_records import Interval, Kernel
 from marey._trace import Path
 from marey._warn import warn
 from marey.profiler import (
+    ENUMS,
     Compat,
     TorchProfiled,
     kineto_available,
@@ -40,6 +42,8 @@ from marey.profiler import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from marey._exports import Export
+    from marey._schedule import ProfilerActivity  # noqa: F401 - by __getattr__
+    from marey._torch_enums import DeviceType
 
 __all__ = [
     "DeviceType",
@@ -61,16 +65,18 @@ TORCHS = frozenset({
 })  # fmt: skip
 
 USE_DEVICES = {
-    "cuda": ProfilerActivity.CUDA,
-    "xpu": ProfilerActivity.XPU,
-    "mtia": ProfilerActivity.MTIA,
-    "hpu": ProfilerActivity.HPU,
-    "privateuseone": ProfilerActivity.PrivateUse1,
+    "cuda": _schedule.ProfilerActivity.CUDA,
+    "xpu": _schedule.ProfilerActivity.XPU,
+    "mtia": _schedule.ProfilerActivity.MTIA,
+    "hpu": _schedule.ProfilerActivity.HPU,
+    "privateuseone": _schedule.ProfilerActivity.PrivateUse1,
 }
 
 
 def __getattr__(name: str) -> Any:
     """What is torch's own; of events and averages the classes are Marey's."""
+    if name in ("DeviceType", "ProfilerActivity"):
+        return torchs_or(*ENUMS[name])
     if name in TORCHS:
         import marey
 
@@ -121,7 +127,7 @@ class profile(TorchProfiled):
         self._set_compat(compat)
         if not use_cpu and not use_kineto:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
-        asked = {ProfilerActivity.CPU} if use_cpu else set()
+        asked = {_schedule.ProfilerActivity.CPU} if use_cpu else set()
         asked = with_use_cuda(asked, use_cuda or None, 'use_device="cuda"')
         if use_device is not None and use_device not in USE_DEVICES:
             warn(f"The {use_device} is not a valid device option.")

@@ -22,34 +22,36 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal
 
-from marey import _core
+from marey import _core, _schedule, _torch_args
 from marey._core import record_function
 from marey._cycle import Cycle
 from marey._cycles import Cycles
 from marey._machine import Machine
 from marey._profile import Profiled, ask, prepare_torch_or_tell, tell_kernels_missing
-from marey._schedule import ProfilerAction, ProfilerActivity, schedule
+from marey._schedule import TorchSchedule
 from marey._torch import TorchView
 from marey._torch_args import (
     ExperimentalConfig as _ExperimentalConfig,
     NotInitializedError,
     has_torch,
     read_activities,
-    supported_activities,
     tell_experiments,
     tell_not_yet,
     torch_member,
     torch_version,
+    torchs_or,
     with_use_cuda,
     without_devices,
 )
-from marey._torch_records import DeviceType
+from marey._torch_enums import DeviceType as _DeviceType, as_torch
 from marey._trace import Path
 from marey._warn import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from marey._exports import Export
+    from marey._schedule import ProfilerAction, ProfilerActivity
+    from marey._torch_enums import DeviceType
     from marey.autograd_profiler import profile as AutogradProfile
 
 __all__ = [
@@ -70,11 +72,48 @@ if has_torch():
 Compat = Literal["torch"] | None
 
 
+ENUMS = {
+    "DeviceType": (_DeviceType, "torch.autograd"),
+    "ProfilerAction": (_schedule.ProfilerAction, "torch.profiler"),
+    "ProfilerActivity": (_schedule.ProfilerActivity, "torch.profiler"),
+}
+
+
 def __getattr__(name: str) -> Any:
-    """What is torch's own."""
+    """What is torch's own. Its enums are ours where there is no torch: torch's functions take only
+    torch's, and a program hands them to both."""
+    if name in ENUMS:
+        return torchs_or(*ENUMS[name])
     if name in ("ExecutionTraceObserver", "KinetoStepTracker", "RecordScope", "itt"):
         return torch_member("torch.profiler", name)
     raise AttributeError(f"module 'marey.profiler' has no attribute {name!r}")
+
+
+def schedule(
+    *,
+    wait: int,
+    warmup: int,
+    active: int,
+    repeat: int = 0,
+    skip_first: int = 0,
+    skip_first_wait: int = 0,
+) -> TorchSchedule:
+    """As marey.schedule; torch's profiler takes it too."""
+    return TorchSchedule.of(
+        _schedule.schedule(
+            wait=wait,
+            warmup=warmup,
+            active=active,
+            repeat=repeat,
+            skip_first=skip_first,
+            skip_first_wait=skip_first_wait,
+        )
+    )
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be recorded here."""
+    return set(map(as_torch, _torch_args.supported_activities()))
 
 
 def kineto_available() -> bool:
@@ -243,7 +282,7 @@ class TorchProfiled(Profiled):
         switched off; the trace's ledger says for how long nothing was recorded. Without CPU
         among the activities nothing changes, since nothing else is recorded yet."""
         asked, _ = read_activities(activities)
-        if self._machine.is_running and ProfilerActivity.CPU in asked:
+        if self._machine.is_running and _schedule.ProfilerActivity.CPU in asked:
             self._machine.toggle(enable)
 
 
@@ -271,20 +310,22 @@ class _KinetoProfile(TorchProfiled):
         keep_bytes: int | None = None,
     ) -> None:
         given = locals()
-        asked, self.activity_filters = read_activities(activities)
-        self._set_up(given, asked, activities is not None, None, 0)
+        asked, filters = read_activities(activities)
+        self._set_up(given, asked, filters, activities is not None, None, 0)
 
     def _set_up(
         self,
         given: dict[str, Any],
         asked: set[ProfilerActivity],
+        filters: dict[ProfilerActivity, list[str]],
         is_asked: bool,
         plan: Callable[[int], Any] | None,
         first_step: int,
     ) -> None:
         """given: the arguments of the constructor."""
         self._set_compat(given["compat"])
-        self.activities = without_devices(asked)
+        self.activities = set(map(as_torch, without_devices(asked)))
+        self.activity_filters = {as_torch(key): names for key, names in filters.items()}
         tell_not_yet(given)
         tell_experiments(given["experimental_config"])
         self.record_shapes = given["record_shapes"]
@@ -303,7 +344,7 @@ class _KinetoProfile(TorchProfiled):
         self.mem_tl = None
         self._is_all_asked = not is_asked
         self._wish = prepare_torch_or_tell(is_asked)
-        names = self.activity_filters.get(ProfilerActivity.CPU)
+        names = filters.get(_schedule.ProfilerActivity.CPU)
         has_ops = self._wish is not None and (names is None or "CPU_OP" in names)
         # with_flops takes shapes, as in torch.
         has_shapes = self.record_shapes or self.with_flops
@@ -432,13 +473,13 @@ class profile(_KinetoProfile):
         keep_bytes: int | None = None,
     ) -> None:
         given = locals()
-        asked, self.activity_filters = read_activities(activities)
+        asked, filters = read_activities(activities)
         asked = with_use_cuda(asked, use_cuda)
         if not asked:
             raise AssertionError("No valid profiler activities found")
         self.use_cuda = use_cuda
         self.on_trace_ready = on_trace_ready
-        self._set_up(given, asked, activities is not None, schedule, first_step)
+        self._set_up(given, asked, filters, activities is not None, schedule, first_step)
 
     def _ready(self, cycle: Cycle) -> None:
         self._call_ready(self.on_trace_ready, cycle)
@@ -466,7 +507,9 @@ class profile(_KinetoProfile):
 
     @property
     def current_action(self) -> ProfilerAction:
-        return self._machine.action
+        """torch's own, where the program has torch."""
+        action: ProfilerAction = as_torch(self._machine.action)
+        return action
 
     @property
     def record_steps(self) -> bool:
@@ -486,6 +529,7 @@ class profile(_KinetoProfile):
 
 def _always(step: int) -> ProfilerAction:
     """Without a schedule."""
-    return ProfilerAction.RECORD
+    action: ProfilerAction = as_torch(_schedule.ProfilerAction.RECORD)
+    return action
 
 

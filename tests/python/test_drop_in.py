@@ -168,6 +168,15 @@ def test_torchs_own_names_need_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         autograd_profiler.nothing  # noqa: B018
 
 
+def test_without_torch_the_enums_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marey._torch_args.has_torch", lambda: False)
+    assert profiler.ProfilerAction is marey.ProfilerAction
+    assert profiler.ProfilerActivity is marey.ProfilerActivity
+    assert profiler.DeviceType is autograd_profiler.DeviceType is marey.DeviceType
+    assert str(marey.DeviceType.CPU) == f"{marey.DeviceType.CPU:s}" == "DeviceType.CPU"
+    assert marey.DeviceType.CUDA == 1 != marey.DeviceType.CPU
+
+
 # ---- before, after and out of turn ---------------------------------------------------------------------
 
 
@@ -489,14 +498,14 @@ def test_events_of_a_file_have_the_names_too(data: Path) -> None:
     """Of one that torch wrote with a GPU."""
     trace = marey.load(data / "resnet18_train.json.gz")
     operation = next(event for event in trace.events() if event.is_device)
-    assert operation.device_type is profiler.DeviceType.CUDA
+    assert operation.device_type == profiler.DeviceType.CUDA
     assert operation.use_device == "cuda"
     assert operation.thread == operation.device_resource_id == operation.track.stream
     assert operation.device_index == operation.track.device
     launcher = operation.owner
     assert launcher is not None
     assert operation.name in [kernel.name for kernel in launcher.kernels]
-    assert launcher.device_type is profiler.DeviceType.CPU
+    assert launcher.device_type == profiler.DeviceType.CPU
     main = next(event for event in trace.events() if event.kind == "op")
     assert main.thread >= 1
     assert main.external_id == main.args["External id"]
