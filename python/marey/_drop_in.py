@@ -9,6 +9,7 @@ from typing import Any
 
 from marey._averages import Row
 from marey._events import Event, Events
+from marey._torch import value_of
 
 
 class DropInEvent(Event):
@@ -20,6 +21,11 @@ class DropInEvent(Event):
     def input_shapes(self) -> list[Any]:
         """Empty where no shapes were recorded."""
         return super().input_shapes or []
+
+    @property
+    def concrete_inputs(self) -> list[Any]:
+        """Values, where a trace has texts; None for a tensor."""
+        return [value_of(text) for text in super().concrete_inputs]
 
     @property
     def fwd_thread(self) -> int:

@@ -58,9 +58,12 @@ OF_SLICE = frozenset({
 """Attributes of torch's events that are not torch's own view of numbers."""
 
 
-def _value_of(text: Any) -> Any:
+def value_of(text: Any) -> Any:
+    """torch's value of an input, of the text in a trace; None for a tensor and what else has none."""
     if not text:
         return None
+    if text in ("inf", "-inf", "nan"):
+        return float(text)
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -180,7 +183,7 @@ class FunctionEvent(Timed):
     def concrete_inputs(self) -> list[Any]:
         """Values where a trace has texts; None for a tensor and what else has no text."""
         event = self.event
-        return [] if event is None else [_value_of(text) for text in event.concrete_inputs]
+        return [] if event is None else [value_of(text) for text in event.concrete_inputs]
 
     @property
     def event(self) -> Event | None:
