@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
 from types import EllipsisType
@@ -188,6 +188,11 @@ class Row(TorchRowNames):
 
     def _trace_of(self) -> Trace | None:
         return None if self.first is None else self.first._trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By value, without the earliest call, which would carry the whole trace."""
+        values = [getattr(self, each.name) for each in fields(self) if each.name != "first"]
+        return Row, (*values, None)
 
     def __getattr__(self, name: str) -> Any:
         from marey._torch import FunctionEventAvg
@@ -408,6 +413,22 @@ class Averages(Sequence[Row]):
             "src_width": width_of(max_src_column_width),
         }
         return shown._core.table(**options)
+
+    def __add__(self, others: Iterable[Any]) -> list[Any]:
+        """A list of rows."""
+        return [*self, *others]
+
+    def __radd__(self, others: Iterable[Any]) -> list[Any]:
+        return [*others, *self]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With the trace: a table may be asked for."""
+        if self._trace is None:
+            raise TypeError(
+                "averages of cycles that were let go cannot be pickled, their rows can:"
+                " list(averages)"
+            )
+        return type(self), (self._trace, self._grouping)
 
     def __len__(self) -> int:
         return len(self._rows)

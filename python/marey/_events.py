@@ -345,6 +345,9 @@ class Event(_core.Slice, TorchEventNames):
     def __hash__(self) -> int:
         return hash((id(self._trace), self.index))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._trace, self.index)
+
     def __repr__(self) -> str:
         dur_ns = self.dur_ns
         dur = "unknown" if dur_ns is None else f"{dur_ns} ns"
@@ -417,6 +420,16 @@ class Events(Sequence[Event]):
     def __hash__(self) -> int:
         ends = (self._indices[0], self._indices[-1]) if len(self) else None
         return hash((id(self._trace), len(self), ends))
+
+    def __add__(self, others: Iterable[Any]) -> list[Any]:
+        """A list, as those of several profiles have no trace in common."""
+        return [*self, *others]
+
+    def __radd__(self, others: Iterable[Any]) -> list[Any]:
+        return [*others, *self]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._trace, self._indices)
 
     def args(self) -> list[dict[str, Any]]:
         """The args of all of them, in one pass over the file."""

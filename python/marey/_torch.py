@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -206,6 +206,9 @@ class FunctionEvent(Timed):
     def __hash__(self) -> int:
         return hash((id(self._view.trace), self._index))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FunctionEvent, (self._view, self._index)
+
     def __repr__(self) -> str:
         span = self.time_range
         return (
@@ -253,6 +256,9 @@ class FunctionEventAvg(Timed):
     @property
     def use_device(self) -> str | None:
         return self._view.use_device
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FunctionEventAvg, (self._view, self._row)
 
     def __repr__(self) -> str:
         return (
@@ -367,6 +373,13 @@ class _TableList(Sequence[_Item]):
                 raise
             raise NoSortKeyError(str(error)) from None
 
+    def __add__(self, others: Iterable[Any]) -> list[Any]:
+        """A list, as those of several profiles have no trace in common."""
+        return [*self, *others]
+
+    def __radd__(self, others: Iterable[Any]) -> list[Any]:
+        return [*others, *self]
+
     def __str__(self) -> str:
         return self.table()
 
@@ -420,6 +433,9 @@ class EventList(_TableList[FunctionEvent]):
         with open(path, "wb") as file:
             file.write(text)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EventList, (self._view,)
+
     def __repr__(self) -> str:
         return f"<marey.EventList, {len(self)} events>"
 
@@ -431,6 +447,7 @@ class TorchAverages(_TableList[FunctionEventAvg]):
 
     def __init__(self, view: TorchView, by_shape: bool, by_stack: int, by_overload: bool) -> None:
         self._view = view
+        self._grouping = by_shape, by_stack, by_overload
         self._core = view._core.averages(
             by_shape=by_shape, by_stack=depth_of(by_stack), by_overload=by_overload
         )
@@ -445,6 +462,9 @@ class TorchAverages(_TableList[FunctionEventAvg]):
     def __getitem__(self, index: slice) -> list[FunctionEventAvg]: ...
     def __getitem__(self, index: int | slice) -> FunctionEventAvg | list[FunctionEventAvg]:
         return self._rows[index]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TorchAverages, (self._view, *self._grouping)
 
     def __repr__(self) -> str:
         return f"<marey.TorchAverages, {len(self)} rows>"
@@ -465,6 +485,7 @@ class TorchView:
         include_python_functions: bool | None,
     ) -> None:
         self.trace = trace
+        self._asked = version, profile_memory, with_flops, include_python_functions
         self._core = trace._core.torch_view(
             version=version,
             memory=_known(profile_memory),
@@ -517,6 +538,9 @@ class TorchView:
     ) -> None:
         """Write one line a stack, as torch does: for flame graphs."""
         self.events().export_stacks(path, metric)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TorchView, (self.trace, *self._asked)
 
     def __repr__(self) -> str:
         return f"<marey.TorchView of {self.trace!r} as torch {self.options.version}>"

@@ -29,6 +29,7 @@ from marey._events import (
     args_at,
 )
 from marey._json import parse_json
+from marey._pickles import packed, unpacked
 from marey._torch import TorchView
 from marey._warn import warn
 
@@ -674,6 +675,16 @@ class Trace:
             return write_later(self, order, timeout_s)
         write_now(self, Order(name, overwrite, repair, scrub), timeout_s)
         return None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What it hands out carries it, so that it goes to another process whole."""
+        return unpacked, (packed(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
+        return self  # it never changes
+
+    def __copy__(self) -> Trace:
+        return self
 
     def __repr__(self) -> str:
         sources = self.sources
