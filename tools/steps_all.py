@@ -8,11 +8,11 @@ import subprocess
 import time
 
 from counts import FAILED, PASSED, Counts, of_junit
-from steps_quick import SANITIZED_SUITES, STRICT, suites, tidy_files
+from steps_quick import CHECKED_ALLOC, CHECKED_ARGS, SANITIZED_SUITES, STRICT, suites, tidy_files
 from testing import BUILD, ROOT, Session, has
 
-SANITIZED = ("-Db_sanitize=address,undefined", "-Dc_args=-fno-sanitize-recover=all")
-INSTRUMENTED = "-Dc_args=-fno-sanitize-recover=all -fsanitize=fuzzer-no-link"
+SANITIZED = ("-Db_sanitize=address,undefined", CHECKED_ARGS)
+INSTRUMENTED = f"{CHECKED_ARGS} -fsanitize=fuzzer-no-link"
 LARGEST_TO_DAMAGE = 120_000  # bytes; a damaged file need not be large
 FUZZ_SECONDS = int(os.environ.get("FUZZ_SECONDS", "300"))
 
@@ -134,8 +134,10 @@ def memcheck(session: Session) -> Counts:
     """The unit tests under Valgrind's memcheck."""
     if not has("valgrind"):
         return session.skip("memcheck, 'valgrind' is not installed")
+    if not session.build("memcheck", *STRICT, CHECKED_ALLOC, "-Dpython=disabled"):
+        return FAILED
     return session.meson_test(
-        "test", *suites("unit"), "--timeout-multiplier", "40", "--wrapper",
+        "memcheck", *suites("unit"), "--timeout-multiplier", "40", "--wrapper",
         "valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite,indirect"
         " --errors-for-leak-kinds=definite,indirect")
 

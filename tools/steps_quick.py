@@ -10,6 +10,9 @@ from counts import PASSED, Counts
 from testing import BUILD, ROOT, Session, has
 
 STRICT = ("-Dtests=enabled", "-Dwerror=true", "-Dbuildtype=debugoptimized")
+MALLOC = "-DMAREY_CHECKED_ALLOC"  # blocks whose ends a checker knows: src/base/alloc.c
+CHECKED_ALLOC = f"-Dc_args={MALLOC}"
+CHECKED_ARGS = f"-Dc_args=-fno-sanitize-recover=all {MALLOC}"
 SANITIZED_SUITES = ("unit", "golden", "command", "fuzz-replay")
 
 
@@ -26,8 +29,7 @@ def gcc(session: Session) -> Counts:
 
 def sanitized(session: Session) -> Counts:
     """The C tests under ASan and UBSan."""
-    options = (*STRICT, "-Db_sanitize=address,undefined", "-Dpython=disabled",
-               "-Dc_args=-fno-sanitize-recover=all")
+    options = (*STRICT, "-Db_sanitize=address,undefined", "-Dpython=disabled", CHECKED_ARGS)
     if not session.build("asan", *options):
         return Counts(failed=1)
     return session.meson_test("asan", *suites(*SANITIZED_SUITES), "--timeout-multiplier", "5")

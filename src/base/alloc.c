@@ -7,6 +7,9 @@
  * where one may lie, and move there when they grow: columns are written once from end to end, and
  * touching them page by page costs more than filling them does. What is not used
  * of the last page goes back when a block is made smaller.
+ *
+ * With MAREY_CHECKED_ALLOC all blocks are malloc's: memcheck and AddressSanitizer know their ends
+ * and who forgets to release them, and know neither of mappings.
  */
 #define _GNU_SOURCE /* mremap */
 #include "base/alloc.h"
@@ -15,11 +18,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef MAREY_CHECKED_ALLOC
+#define MAPPED_BYTES SIZE_MAX
+#else
 #define MAPPED_BYTES ((size_t)256 << 10)
+#endif
 #define HUGE_BYTES ((size_t)2 << 20) /* of a huge page */
 #define HUGE_FROM (HUGE_BYTES / 2)   /* blocks of this size and more are made of such */
 #define PAGE_BYTES ((size_t)4096)
-#define MOST_BYTES (SIZE_MAX - 2 * HUGE_BYTES) /* with a huge page to fill and one to move by */
+#define MOST_BYTES ((size_t)PTRDIFF_MAX - 2 * HUGE_BYTES) /* with a page to fill, one to move by   \
+                                                           */
 
 static size_t mapped_size(size_t size_bytes)
 {
@@ -51,8 +59,6 @@ static void *map_huge(size_t size_bytes)
 
 static void *map_block(size_t size_bytes)
 {
-    if (size_bytes > MOST_BYTES)
-        return NULL;
     return size_bytes < HUGE_FROM ? map_pages(mapped_size(size_bytes))
                                   : map_huge(mapped_size(size_bytes));
 }
@@ -60,6 +66,8 @@ static void *map_block(size_t size_bytes)
 static void *default_allocate(void *ctx, size_t size_bytes)
 {
     (void)ctx;
+    if (size_bytes > MOST_BYTES)
+        return NULL;
     return size_bytes >= MAPPED_BYTES ? map_block(size_bytes) : malloc(size_bytes);
 }
 
@@ -86,8 +94,6 @@ static void give_back(char *block, size_t used_bytes)
  * be of such. */
 static void *remap_block(void *ptr, size_t old_bytes, size_t new_bytes)
 {
-    if (new_bytes > MOST_BYTES)
-        return NULL;
     const size_t was = mapped_size(old_bytes);
     const size_t wanted = mapped_size(new_bytes);
     void *moved = NULL;
@@ -113,6 +119,8 @@ static void *remap_block(void *ptr, size_t old_bytes, size_t new_bytes)
 
 static void *default_reallocate(void *ctx, void *ptr, size_t old_bytes, size_t new_bytes)
 {
+    if (new_bytes > MOST_BYTES)
+        return NULL;
     if (old_bytes < MAPPED_BYTES && new_bytes < MAPPED_BYTES)
         return realloc(ptr, new_bytes);
     if (old_bytes >= MAPPED_BYTES && new_bytes >= MAPPED_BYTES)
