@@ -41,6 +41,15 @@ uint32_t token_of(const at::RecordFunction &fn)
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&fn) >> 4) | 1U;
 }
 
+/* torch marks its collectives as asynchronous before they begin, and those are user scopes. Others
+ * are not asked, which would be a call for each. */
+uint32_t scope_of(const at::RecordFunction &fn)
+{
+    const uint32_t scope = static_cast<uint32_t>(fn.scope());
+    const bool is_async = fn.scope() == at::RecordScope::USER_SCOPE && fn.isAsync();
+    return is_async ? scope | MAREY_SCOPE_ASYNC : scope;
+}
+
 /* All of an operator but its inputs. */
 inline marey_op op_of(const at::RecordFunction &fn)
 {
@@ -50,7 +59,7 @@ inline marey_op op_of(const at::RecordFunction &fn)
     op.forward_thread =
         fn.scope() == at::RecordScope::BACKWARD_FUNCTION ? fn.forwardThreadId() : fn.threadId();
     op.token = token_of(fn);
-    op.scope = static_cast<uint32_t>(fn.scope());
+    op.scope = scope_of(fn);
     return op;
 }
 

@@ -52,7 +52,11 @@ enum marey_scope {
     MAREY_SCOPE_USER = 7, /* what the program marks itself */
     MAREY_SCOPE_STATIC_OP = 8,
     MAREY_SCOPE_STATIC_MODEL = 9,
-    MAREY_N_SCOPES = 10
+    MAREY_N_SCOPES = 10,
+
+    /* Beside a scope: torch marks the range as asynchronous, such as a collective that works behind
+     * the program's back. */
+    MAREY_SCOPE_ASYNC = 0x40
 };
 
 /* ---- inputs of an operator -------------------------------------------------
@@ -101,7 +105,7 @@ struct marey_op {
     uint64_t forward_thread; /* of a backward node the thread of its forward operator, of others
                                 this thread; both as torch numbers them */
     uint32_t token;          /* finds the end: any number that the end repeats */
-    uint32_t scope;          /* enum marey_scope */
+    uint32_t scope;          /* enum marey_scope, with MAREY_SCOPE_ASYNC or without */
 };
 
 /* The functions of the recorder. `size` grows with the version. */

@@ -115,10 +115,12 @@ MAREY_API const struct marey_track *marey_trace_tracks(const struct marey_trace 
 /* ---- slices ------------------------------------------------------------ */
 
 enum marey_slice_flag {
-    MAREY_SLICE_OPEN = 1,       /* never ended: reaches to the end of the trace */
-    MAREY_SLICE_FROM_BEGIN = 2, /* read as a B and an E record */
-    MAREY_SLICE_CROSSES = 4,    /* outlives its parent */
-    MAREY_SLICE_UNKNOWN_DUR = 8 /* the file gives no duration: dur_ns is MAREY_UNKNOWN */
+    MAREY_SLICE_OPEN = 1,        /* never ended: reaches to the end of the trace */
+    MAREY_SLICE_FROM_BEGIN = 2,  /* read as a B and an E record */
+    MAREY_SLICE_CROSSES = 4,     /* outlives its parent */
+    MAREY_SLICE_UNKNOWN_DUR = 8, /* the file gives no duration: dur_ns is MAREY_UNKNOWN */
+    MAREY_SLICE_ASYNC =
+        16 /* torch marked it as asynchronous; a recording only, files do not say it */
 };
 
 /* Closed intervals as columns, sorted by track and in a track by law 2's order

@@ -179,7 +179,7 @@ class Event(_core.Slice, TorchEventNames):
     """One slice of a trace.
 
     The extension has what is read most often: ``name``, ``kind``, ``is_device``, ``start_ns``,
-    ``dur_ns``, ``end_ns``, ``self_ns``, ``is_open``, ``crosses`` and ``self_cpu_time_total``.
+    ``dur_ns``, ``end_ns``, ``self_ns``, ``is_open``, ``crosses``, ``is_async`` and ``self_cpu_time_total``.
     """
 
     __slots__ = ()

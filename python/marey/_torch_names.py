@@ -51,7 +51,6 @@ class TorchNames:
         def is_device(self) -> bool: ...
         def _trace_of(self) -> Trace | None: ...
 
-    is_async = False
     is_remote = False
     is_legacy = False
     node_id = -1
@@ -279,6 +278,10 @@ class TorchRowNames(TorchNames):
     @property
     def cpu_children(self) -> Any:
         return () if self.first is None else self.first.cpu_children
+
+    @property
+    def is_async(self) -> bool:
+        return self.first is not None and self.first.is_async
 
     @property
     def scope(self) -> int:

@@ -180,6 +180,12 @@ static PyObject *slice_crosses(PyObject *self, void *unused)
     return PyBool_FromLong(columns_of(self)->flags[slice_of(self)->index] & MAREY_SLICE_CROSSES);
 }
 
+static PyObject *slice_is_async(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(columns_of(self)->flags[slice_of(self)->index] & MAREY_SLICE_ASYNC);
+}
+
 static PyGetSetDef slice_values[] = {
     {"name", slice_name, NULL, "None where the record has no name.", NULL},
     {"kind", slice_kind, NULL, "What the category means: \"op\", \"kernel\", ...", NULL},
@@ -193,6 +199,9 @@ static PyGetSetDef slice_values[] = {
      "The same in microseconds; 0 of a device operation.", NULL},
     {"is_open", slice_is_open, NULL, "It never ended: it reaches to the end of the trace.", NULL},
     {"crosses", slice_crosses, NULL, "It outlives its parent.", NULL},
+    {"is_async", slice_is_async, NULL,
+     "torch marked it as asynchronous, such as a collective; of a recording, a file does not say.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -69,7 +69,7 @@ static bool read_host(struct marey_torch_build *build, struct marey_torch_row *r
     while (marey__json_key(json, &key))
         read_host_arg(json, key, row, &found);
     if (found.is_open && marey__torch_may_be_open(row))
-        row->is_async = true;
+        row->is_async = row->is_open = true;
     if (found.call_stack.len > 0) {
         build->has_stacks = true;
         marey__text_reset(&build->stack_text);

@@ -68,7 +68,7 @@ static void end_open_rows(struct marey_torch_build *build)
     const struct marey_slices slices = marey_trace_slices(build->trace);
     for (size_t i = 0; i < build->n_rows; i++) {
         struct marey_torch_row *row = &build->rows[i];
-        if (!row->is_async)
+        if (!row->is_open)
             continue;
         row->end_ns = build->end_ns;
         uint32_t at = row->source == MAREY_TORCH_SLICE ? slices.parent_idx[row->ref] : MAREY_NONE;

@@ -136,7 +136,8 @@ struct record {
     uint32_t name_idx;
     uint32_t cat_id;
     enum marey_torch_source source;
-    bool is_open; /* never ended on its thread */
+    bool is_open;  /* never ended on its thread */
+    bool is_async; /* marked so by torch */
 };
 
 struct collecting {
@@ -172,7 +173,8 @@ static bool collect(const struct collecting *collecting, const struct record *re
     row->name_idx = record->name_idx;
     row->kind = (uint8_t)category->kind;
     row->source = (uint8_t)record->source;
-    row->is_async = record->is_open && marey__torch_may_be_open(row);
+    row->is_open = record->is_open && marey__torch_may_be_open(row);
+    row->is_async = row->is_open || record->is_async;
     row->scope = category->kind == MAREY_KIND_ANNOTATION ? MAREY_TORCH_SCOPE_USER
                                                          : MAREY_TORCH_SCOPE_FUNCTION;
     if (is_device_kind(category->kind))
@@ -202,6 +204,7 @@ static bool collect_slices(const struct collecting *collecting, uint32_t track_i
             .cat_id = slices.cat_id[i],
             .source = MAREY_TORCH_SLICE,
             .is_open = (slices.flags[i] & MAREY_SLICE_OPEN) != 0,
+            .is_async = (slices.flags[i] & MAREY_SLICE_ASYNC) != 0,
         };
         if (!collect(collecting, &record))
             return false;

@@ -83,7 +83,8 @@ struct marey_torch_row {
     uint8_t kind;   /* enum marey_kind */
     uint8_t source; /* enum marey_torch_source */
     uint8_t scope;
-    bool is_async;
+    bool is_async; /* in torch; also what is open */
+    bool is_open;
     bool is_hidden; /* args say so, or a duplicate */
 };
 

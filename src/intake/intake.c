@@ -28,12 +28,15 @@ static void know_site(struct intake *in, struct known_site *site, uint32_t site_
 {
     uint32_t scope = MAREY_SCOPE_USER;
     const struct marey_str text = marey__recorder_text(site_id, &scope);
+    const uint8_t flags = (scope & MAREY_SCOPE_ASYNC) != 0 ? MAREY_SLICE_ASYNC : 0;
+    scope &= ~(uint32_t)MAREY_SCOPE_ASYNC;
     const bool is_user = scope == MAREY_SCOPE_USER;
 
     *site = (struct known_site){
         .name_id = marey__intern(marey__builder_strings(in->builder), text),
         .wanted_by = is_user ? MAREY_WANT_RANGES | MAREY_WANT_OPS : MAREY_WANT_OPS,
         .cat_id = is_user ? in->annotation_cat : in->op_cat,
+        .flags = flags,
         .is_backward = scope == MAREY_SCOPE_BACKWARD,
     };
     in->failed |= site->name_id == MAREY_NONE;
@@ -75,6 +78,7 @@ static inline uint32_t open_row(struct intake *in, const uint64_t *record,
     rows->name_id[row] = site->name_id;
     rows->track_idx[row] = in->track_idx;
     rows->cat_id[row] = site->cat_id;
+    rows->flags[row] |= site->flags;
     in->n_records++;
     if (marey__record_kind(record) != MAREY_RECORD_BEGIN)
         note_arrow(in, record, site, start_ns);

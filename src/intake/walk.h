@@ -17,6 +17,7 @@ struct known_site {
     uint32_t name_id;
     uint32_t wanted_by; /* the wants that show it */
     uint8_t cat_id;
+    uint8_t flags; /* of its slices */
     bool is_backward;
 };
 

@@ -32,13 +32,13 @@ static inline void marey__rows_end(struct marey_lent_rows *rows, uint32_t row, i
     const int64_t dur_ns = end_ns - rows->start_ns[row];
 
     rows->dur_ns[row] = dur_ns < 0 ? 0 : dur_ns;
-    rows->flags[row] = 0;
+    rows->flags[row] &= (uint8_t)~MAREY_SLICE_OPEN;
 }
 
 static inline void marey__rows_cut(struct marey_lent_rows *rows, uint32_t row, int64_t end_ns)
 {
     marey__rows_end(rows, row, end_ns);
-    rows->flags[row] = MAREY_SLICE_OPEN | MAREY_ROW_CUT;
+    rows->flags[row] |= MAREY_SLICE_OPEN | MAREY_ROW_CUT;
 }
 
 #endif

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,6 +88,42 @@ def test_a_range_that_ends_on_another_thread_is_asynchronous() -> None:
     assert ends["inner"] == ends["outer"] < ends["alone"]
     row = next(row for row in ours.key_averages() if row.key == "alone")
     assert row.is_async and row.self_cpu_time_total == 0 < row.cpu_time_total
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Iterator[None]:
+    """A process group of this process alone."""
+    dist = pytest.importorskip("torch.distributed")
+    if not (dist.is_available() and dist.is_gloo_available()):
+        pytest.skip("this torch has no gloo")
+    dist.init_process_group(
+        "gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1
+    )
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.mark.usefixtures("group")
+def test_a_collective_is_asynchronous() -> None:
+    """torch marks it so, though it begins and ends on a thread of the back end."""
+
+    def work() -> None:
+        torch.distributed.all_reduce(torch.ones(100_000))
+
+    theirs, ours = by_both(work)
+    assert shape_of(ours.events()) == shape_of(theirs.events())
+    row = next(row for row in ours.key_averages() if row.key == "gloo:all_reduce")
+    assert row.is_async and row.self_cpu_time_total == 0 < row.cpu_time_total
+    assert ours.key_averages().self_cpu_time_total < sum(
+        e.cpu_time_total for e in ours.events() if e.cpu_parent is None
+    )
+
+    with marey.profiler.profile(activities=cpu(marey.profiler)) as prof:
+        work()
+    assert {e.name for e in prof.events() if e.is_async} == {"gloo:all_reduce"}
+    assert [r.key for r in prof.key_averages() if r.is_async] == ["gloo:all_reduce"]
+    is_whole = [e for e in prof.events() if e.is_async and not e.is_open]
+    assert all(e.self_ns == e.dur_ns for e in is_whole) and is_whole
 
 
 def test_a_range_that_is_open_at_the_end_is_asynchronous() -> None:

@@ -395,6 +395,31 @@ static void intake_says_that_a_range_ended_on_another_thread(void **state)
     marey_trace_free(trace);
 }
 
+/* Whether it ended or not, and only the name in that scope. */
+static void intake_carries_what_is_asynchronous(void **state)
+{
+    (void)state;
+    const struct marey_sink *sink = marey_recorder_sink();
+    struct marey_op op = {
+        .name = "gloo", .sequence = -1, .token = 3, .scope = MAREY_SCOPE_USER | MAREY_SCOPE_ASYNC};
+    struct marey_session *session = start(MAREY_WANT_RANGES | MAREY_WANT_OPS);
+    sink->op_begin(&op);
+    sink->op_end(op.token);
+    op.scope = MAREY_SCOPE_USER;
+    sink->op_begin(&op);
+    sink->op_end(op.token);
+    op.scope |= MAREY_SCOPE_ASYNC;
+    sink->op_begin(&op);
+    struct marey_trace *trace = finish(session);
+    const struct marey_slices slices = marey_trace_slices(trace);
+
+    EXPECT_I64(slices.flags[find(trace, "gloo", 0)], MAREY_SLICE_ASYNC);
+    EXPECT_I64(slices.flags[find(trace, "gloo", 1)], 0);
+    EXPECT_I64(slices.flags[find(trace, "gloo", 2)], MAREY_SLICE_ASYNC | MAREY_SLICE_OPEN);
+    EXPECT_I64(marey_trace_slice_kind(trace, find(trace, "gloo", 0)), MAREY_KIND_ANNOTATION);
+    marey_trace_free(trace);
+}
+
 static void intake_tells_cpu_time(void **state)
 {
     (void)state;
@@ -654,6 +679,7 @@ int main(void)
         cmocka_unit_test(intake_keeps_marks_and_counters),
         cmocka_unit_test(intake_gives_each_thread_a_named_track),
         cmocka_unit_test(intake_says_that_a_range_ended_on_another_thread),
+        cmocka_unit_test(intake_carries_what_is_asynchronous),
         cmocka_unit_test(intake_tells_cpu_time),
         cmocka_unit_test(intake_says_what_was_lost),
         cmocka_unit_test(intake_reads_a_session_that_runs),
