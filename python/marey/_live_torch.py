@@ -182,6 +182,37 @@ def _attach_if_wished() -> None:
     _arrange_ranges()
 
 
+# ---- ranges that torch's own observers see ----------------------------------------------------------------
+
+
+class SeenRange:
+    """A range of torch's, for an observer of torch's; the collector has it as any of the program's.
+    Where there is no collector, ours is beside it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._own = None if _is_attached else _core.record_function(name)
+        self._handle: Any = None
+
+    def __enter__(self) -> SeenRange:
+        if self._own is not None:
+            self._own.__enter__()
+        autograd: Any = sys.modules["torch"].autograd
+        # As torch's record_function, and without the operator that it calls.
+        self._handle = autograd._record_function_with_args_enter(self._name)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        sys.modules["torch"].autograd._record_function_with_args_exit(self._handle)  # type: ignore[attr-defined]
+        if self._own is not None:
+            self._own.__exit__(None, None, None)
+
+
+def step_range(name: str, is_observed: bool) -> _core.record_function | SeenRange:
+    """A range, not entered yet. is_observed: an observer of torch's is to see it too."""
+    return SeenRange(name) if is_observed and is_imported() else _core.record_function(name)
+
+
 # ---- torch.compile ---------------------------------------------------------------------------------------
 
 

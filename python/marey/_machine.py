@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from marey import _core
+from marey import _core, _live_torch
 from marey._cycle import Asked, Cycle, Recording
 from marey._cycles import Cycles
 from marey._schedule import ProfilerAction, action_of, n_active_of
@@ -74,7 +74,7 @@ class Machine:
         self.new_trace_id: Callable[[], str] | None = None
         self._first_step = first_step
         self.asked = asked
-        self._step_range: _core.record_function | None = None
+        self._step_range: _core.record_function | _live_torch.SeenRange | None = None
         self._step_thread = 0
         self._step_is_shown = True
         """Its range began while it was recorded, so that it is in the trace."""
@@ -158,7 +158,7 @@ class Machine:
 
     def _enter_step_range(self) -> None:
         self._step_thread = threading.get_ident()
-        self._step_range = _core.record_function(self._step_name())
+        self._step_range = _live_torch.step_range(self._step_name(), self._is_observing)
         self._step_range.__enter__()
 
     def _count_step(self, cycle: Cycle | None = None) -> None:

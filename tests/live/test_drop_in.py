@@ -439,3 +439,30 @@ def test_an_execution_trace_is_written_by_torchs_observer(tmp_path: Path) -> Non
         IMAGES.sum()
     names = {node["name"] for node in json.loads(path.read_text())["nodes"]}
     assert "aten::sum" in names
+
+
+@pytest.mark.parametrize("record_shapes", [False, True])
+def test_an_execution_trace_has_the_steps(tmp_path: Path, record_shapes: bool) -> None:
+    """And our own results have each once."""
+
+    def steps_by(profiler: Any) -> tuple[list[str], Any]:
+        path = tmp_path / f"{profiler.__name__}.json"
+        observer = torch.profiler.ExecutionTraceObserver().register_callback(str(path))
+        with profiler.profile(
+            activities=[profiler.ProfilerActivity.CPU],
+            execution_trace_observer=observer,
+            record_shapes=record_shapes,
+            schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=1),
+        ) as prof:
+            for _ in range(5):
+                IMAGES.sum()
+                prof.step()
+        nodes = json.loads(path.read_text())["nodes"]
+        return [n["name"] for n in nodes if n["name"].startswith("ProfilerStep#")], prof
+
+    theirs, _ = steps_by(torch.profiler)
+    ours, prof = steps_by(marey.profiler)
+    assert ours == theirs == ["ProfilerStep#2", "ProfilerStep#3"]
+    steps = [e for e in prof.events() if e.name.startswith("ProfilerStep#")]
+    assert [(e.name, e.kind) for e in steps] == [(name, "annotation") for name in ours]
+    assert [cycle.steps for cycle in prof.cycles] == [[2, 3]]
