@@ -54,6 +54,13 @@ def whole_number(what: str, value: Any) -> int:
         raise TypeError(f"no {what} {value!r}: give a whole number") from None
 
 
+def text_or_none(what: str, value: Any) -> str | None:
+    """TypeError: it is neither."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"no {what} {value!r}: give a text, or None")
+
+
 def torch_width_of(width: int | None) -> int:
     """The same where 0 is a width."""
     if width is None:
@@ -74,10 +81,12 @@ def limit_of(row_limit: int | None) -> int:
     return row_limit
 
 
-def depth_of(group_by_stack_n: int) -> int:
-    """How many entries of a stack are part of the key."""
+def depth_of(group_by_stack_n: int, as_torch: bool = False) -> int:
+    """How many entries of a stack are part of the key. as_torch: below 0 is none."""
     group_by_stack_n = whole_number("depth of stacks", group_by_stack_n)
     if group_by_stack_n < 0:
+        if as_torch:
+            return 0
         raise ValueError(f"no depth of stacks '{group_by_stack_n}': give 0 or more")
     return group_by_stack_n
 
@@ -106,7 +115,7 @@ class Grouping(NamedTuple):
         """As a program names them. ValueError: no such depth of stacks."""
         return cls(
             group_by_input_shape,
-            depth_of(group_by_stack_n),
+            depth_of(group_by_stack_n, as_torch=join_steps),
             group_by_overload_name,
             include_python_functions,
             top_level_events_only,
@@ -403,10 +412,10 @@ class Averages(Sequence[Row]):
         options: dict[str, Any] = {
             "format": choice("format", format, FORMATS),
             "layout": choice("layout", layout, LAYOUTS),
-            "sort": sort_by,
+            "sort": text_or_none("sort_by", sort_by),
             "limit": limit_of(row_limit),
             "columns": columns,
-            "header": header,
+            "header": text_or_none("header", header),
             "time_unit": choice("time unit", time_unit, TIME_UNITS),
             "name_width": width_of(max_name_column_width),
             "shapes_width": width_of(max_shapes_column_width),

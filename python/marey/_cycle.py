@@ -19,7 +19,7 @@ from marey._left import Left, Parts
 from marey._rank import Rank, find_rank
 from marey._results import ProfileAverages, SessionStats, Usage, add_stats
 from marey._trace import Trace
-from marey._warn import tell
+from marey._warn import bytes_text, tell
 from marey._windows import Windows
 
 LOADER = "enumerate(DataLoader)"
@@ -327,7 +327,7 @@ class Cycle(Company):
             what, less = "the recording", "less at a time"
         tell(
             f"{what} lost {lost} beside the {stats.n_records:,} that it has: there was no room in"
-            f" {stats.pool_bytes >> 20:,} MiB; a larger pool_bytes, or {less}, keeps all"
+            f" {bytes_text(stats.pool_bytes)}; a larger pool_bytes, or {less}, keeps all"
         )
 
     def _about(self) -> dict[str, str]:

@@ -383,7 +383,10 @@ class Events(Sequence[Event]):
     def __getitem__(self, index: int | slice) -> Event | Events:
         if isinstance(index, slice):
             return self._part(self._indices[index])
-        return self._event(self._trace, self._indices[index])
+        try:
+            return self._event(self._trace, self._indices[index])
+        except IndexError:
+            raise IndexError(f"no event {index}: there are {len(self)}") from None
 
     def __iter__(self) -> Iterator[Event]:
         return map(self._event, repeat(self._trace), self._indices)

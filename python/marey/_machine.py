@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from marey import _core, _live_torch
+from marey._averages import whole_number
 from marey._cycle import Asked, Cycle, Recording
 from marey._cycles import Cycles
 from marey._schedule import ProfilerAction, action_of, n_active_of
@@ -61,6 +62,9 @@ class Machine:
         first_step: int,
         keep_bytes: int | None,
     ) -> None:
+        first_step = whole_number("first_step", first_step)
+        if keep_bytes is not None:
+            keep_bytes = whole_number("keep_bytes", keep_bytes)
         self.schedule = schedule
         self.cycles = Cycles(asked, keep_bytes)
         self.action = ProfilerAction.NONE

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from marey import _core, _live_torch
-from marey._averages import Grouping
+from marey._averages import Grouping, whole_number
 from marey._cycle import Asked, Cycle
 from marey._cycles import Cycles
 from marey._errors import CollectorError
@@ -107,7 +107,7 @@ def ask(
     """ValueError: such a clock or such a pool there is not."""
     if clock not in CLOCKS:
         raise ValueError(f"no clock '{clock}': it is one of 'wall', 'wall+cpu'")
-    if pool_bytes is not None and pool_bytes <= 0:
+    if pool_bytes is not None and (pool_bytes := whole_number("pool_bytes", pool_bytes)) <= 0:
         raise ValueError(f"no pool of {pool_bytes} bytes: give a number above 0, or None")
     wants = _core.WANT_RANGES | CLOCKS[clock]
     if with_torch:

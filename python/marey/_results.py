@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from marey._averages import Averages, Grouping, Row, Width, told
+from marey._averages import TIME_UNITS, Averages, Grouping, Row, Width, told, whole_number
 from marey._columns import all_but
 from marey._drop_in import EventsAsTorch, drop_in_row
 from marey._events import Events
@@ -78,6 +78,17 @@ def _torchs_width(width: Width) -> int | None:
     return width if isinstance(width, int) else None
 
 
+def _as_torch_takes(row_limit: Any, time_unit: Any) -> tuple[Any, Any]:
+    """What is an error elsewhere: a limit below 0 is none, and a unit that there is not is that of
+    each cell, which is told."""
+    if row_limit is not None and whole_number("row limit", row_limit) < -1:
+        row_limit = -1
+    if time_unit not in TIME_UNITS:
+        tell(f"no time unit {time_unit!r}, each cell has its own: it is one of 'us', 'ms', 's'")
+        time_unit = None
+    return row_limit, time_unit
+
+
 def _write_stacks(trace: Trace, path: Path, metric: str) -> None:
     trace.view(compat="torch").export_stacks(path, metric)
     if os.path.isfile(path) and os.path.getsize(path) == 0:
@@ -127,6 +138,8 @@ class ProfileAverages(Averages):
                 top_level_events_only=top_level_events_only,
                 time_unit=time_unit,
             )
+        if self._grouping.join_steps:
+            row_limit, time_unit = _as_torch_takes(row_limit, time_unit)
         rest: tuple[Any, ...] = (
             row_limit,
             max_src_column_width,

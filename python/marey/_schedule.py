@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from contextlib import suppress
+from operator import index
 from typing import Any
 
 from marey import _core
@@ -61,8 +63,16 @@ def activity_of(value: Any) -> ProfilerActivity:
 
 
 def _whole(number: Any) -> Any:
-    """A float without a fraction, which comes of a division, is the integer."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
+    """A number without a fraction, which comes of a division or of numpy, is the integer."""
+    try:
+        return index(number)
+    except TypeError:
+        pass
+    try:
+        whole = int(number)
+        return whole if whole == number else float(number)
+    except (OverflowError, ValueError):
+        return number  # infinite, or none
 
 
 def _action_by_parts(numbers: tuple[Any, ...], step: float) -> ProfilerAction:
@@ -87,13 +97,15 @@ class Schedule:
 
     def __init__(self, *numbers: Any) -> None:
         self._numbers = tuple(map(_whole, numbers))
-        self._is_whole = not any(isinstance(number, float) for number in self._numbers)
+        self._is_whole = all(isinstance(number, int) for number in self._numbers)
 
     def __call__(self, step: int) -> ProfilerAction:
         if step < 0:
             raise ScheduleError(f"no step {step}: steps count from 0")
         if self._is_whole:
-            return ProfilerAction(_core.schedule_action(*self._numbers, step))
+            # What the core does not take is a fraction of a step, or a number without bound.
+            with suppress(OverflowError, TypeError):
+                return ProfilerAction(_core.schedule_action(*self._numbers, step))
         return _action_by_parts(self._numbers, step)
 
     @property

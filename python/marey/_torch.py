@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from marey import _core
-from marey._averages import TIME_UNITS, depth_of, torch_width_of, whole_number
+from marey._averages import TIME_UNITS, depth_of, text_or_none, torch_width_of, whole_number
 from marey._events import Event, parse_json
 from marey._torch_enums import DeviceType
 from marey._torch_records import (
@@ -359,12 +359,12 @@ class _TableList(Sequence[_Item]):
         unit = TIME_UNITS.get(time_unit, 0)
         try:
             return self._core.table(
-                sort_by=sort_by,
+                sort_by=text_or_none("sort_by", sort_by),
                 row_limit=-1 if row_limit is None else whole_number("row limit", row_limit),
                 src_width=torch_width_of(max_src_column_width),
                 name_width=torch_width_of(max_name_column_width),
                 shapes_width=torch_width_of(max_shapes_column_width),
-                header=header,
+                header=text_or_none("header", header),
                 top_level=top_level_events_only,
                 time_unit=unit,
             )
@@ -401,10 +401,12 @@ class EventList(_TableList[FunctionEvent]):
     @overload
     def __getitem__(self, index: slice) -> list[FunctionEvent]: ...
     def __getitem__(self, index: int | slice) -> FunctionEvent | list[FunctionEvent]:
-        places = range(len(self))[index]
-        if isinstance(places, range):
-            return [FunctionEvent(self._view, i) for i in places]
-        return FunctionEvent(self._view, places)
+        if isinstance(index, slice):
+            return [FunctionEvent(self._view, i) for i in range(len(self))[index]]
+        try:
+            return FunctionEvent(self._view, range(len(self))[index])
+        except IndexError:
+            raise IndexError(f"no event {index}: there are {len(self)}") from None
 
     def __iter__(self) -> Iterator[FunctionEvent]:
         return (FunctionEvent(self._view, i) for i in range(len(self)))
@@ -449,7 +451,7 @@ class TorchAverages(_TableList[FunctionEventAvg]):
         self._view = view
         self._grouping = by_shape, by_stack, by_overload
         self._core = view._core.averages(
-            by_shape=by_shape, by_stack=depth_of(by_stack), by_overload=by_overload
+            by_shape=by_shape, by_stack=depth_of(by_stack, as_torch=True), by_overload=by_overload
         )
         self._rows = [FunctionEventAvg(view, AverageRecord(*row)) for row in self._core.rows()]
 

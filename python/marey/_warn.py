@@ -24,6 +24,13 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=stacklevel())
 
 
+def bytes_text(n_bytes: int) -> str:
+    """A size in words, rounded down: a small pool has no MiB."""
+    if n_bytes >= 1 << 20:
+        return f"{n_bytes >> 20:,} MiB"
+    return f"{n_bytes >> 10} KiB" if n_bytes >= 1 << 10 else f"{n_bytes} bytes"
+
+
 def tell(message: str, category: type[Warning] = UserWarning) -> None:
     """Where a warning is an error it is only printed: what it is about must not fail."""
     try:

@@ -23,7 +23,7 @@ from typing import Any
 from marey import _core, _live_torch
 from marey._cycle import Asked, Recording
 from marey._trace import Trace
-from marey._warn import tell
+from marey._warn import bytes_text, tell
 from marey._windows import Windows, read_windows
 
 FIRST = 100
@@ -197,7 +197,7 @@ class Workers:
         who = "a worker" if len(names) == 1 else f"{len(names)} workers"
         tell(
             f"{who} lost {lost:,} {'record' if lost == 1 else 'records'}: there was no room in"
-            f" {pool_bytes >> 20:,} MiB each; a larger pool_bytes keeps all"
+            f" {bytes_text(pool_bytes)} each; a larger pool_bytes keeps all"
         )
 
     def tell_left_out(self) -> None:

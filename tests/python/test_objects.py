@@ -234,10 +234,12 @@ def test_views_refuse_other_words() -> None:
 def test_depths_of_stacks_are_not_negative() -> None:
     with pytest.raises(ValueError, match="-1"):
         load().key_averages(group_by_stack_n=-1)
-    with pytest.raises(ValueError, match="-1"):
-        load().view().key_averages(group_by_stack_n=-1)
-    with pytest.raises(ValueError, match="-1"):
-        load().view().events().key_averages(group_by_stack_n=-1)
+
+
+def test_torchs_view_takes_a_depth_below_zero_as_none() -> None:
+    view = load().view()
+    for rows in (view, view.events()):
+        assert rows.key_averages(group_by_stack_n=-1).table() == rows.key_averages().table()
 
 
 # ---- columns -----------------------------------------------------------------------------------
