@@ -434,6 +434,11 @@ class Events(Sequence[Event]):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._trace, self._indices)
 
+    def __mul__(self, n: int) -> list[Event]:
+        return list(self) * n
+
+    __rmul__ = __mul__
+
     def args(self) -> list[dict[str, Any]]:
         """The args of all of them, in one pass over the file."""
         offsets = self._trace._slices["offset"]

@@ -11,7 +11,7 @@ from marey._averages import TIME_UNITS, Averages, Grouping, Row, Width, told, wh
 from marey._columns import all_but
 from marey._drop_in import EventsAsTorch, drop_in_row
 from marey._events import Events
-from marey._torch import STACK_METRICS, EventList, FunctionEventAvg, TorchAverages
+from marey._torch import STACK_METRICS, EventList, FunctionEventAvg, TorchAverages, stacks_text
 from marey._torch_args import torch_version
 from marey._trace import Path, Trace
 from marey._warn import tell
@@ -163,6 +163,20 @@ class ProfileAverages(Averages):
         why = "by which its rows have no order" if is_recorded else "which is not recorded"
         tell(f"the table is not sorted by '{sort_by}', {why}: it is sorted by {order}")
         return text
+
+    def supported_export_stacks_metrics(self) -> list[str]:
+        return list(STACK_METRICS)
+
+    def export_stacks(self, path: Path, metric: str) -> None:
+        """Write one line for each row that has a stack, see key_averages(group_by_stack_n=...)."""
+        text = stacks_text(self, metric)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def __mul__(self, n: int) -> list[Row]:
+        return list(self) * n
+
+    __rmul__ = __mul__
 
     def _is_torchs_key(self, sort_by: str) -> bool:
         """A drop-in takes what a row of torch's has, also where there is no such column here."""

@@ -48,6 +48,8 @@ STACK_METRICS = (
 )
 
 
+NO_SEPARATORS = str.maketrans(" ;\t\n", "____")
+
 OF_SLICE = frozenset({
     "activity_type", "device_resource_id", "event_metadata", "external_id",
     "flow_id", "flow_start", "flow_type", "input_dtypes", "kwinputs", "linked_correlation_id",
@@ -56,6 +58,21 @@ OF_SLICE = frozenset({
     "total_cpu_percent", "total_device_percent",
 })  # fmt: skip
 """Attributes of torch's events that are not torch's own view of numbers."""
+
+
+def stacks_text(rows: Iterable[Any], metric: str) -> str:
+    """One line a stack with the metric's microseconds, outermost entry first. Source:
+    torch.autograd.profiler_util 2.13. ValueError: no such metric."""
+    if metric not in STACK_METRICS:
+        raise ValueError(f"no metric '{metric}': it is one of {', '.join(STACK_METRICS)}")
+    name = metric if "cpu" in metric else "self_device_time_total"
+    lines = []
+    for row in rows:
+        time_us = int(getattr(row, name) or 0)
+        if row.stack and time_us > 0:
+            entries = [entry.translate(NO_SEPARATORS) for entry in reversed(row.stack)]
+            lines.append(f"{';'.join(entries)} {time_us}\n")
+    return "".join(lines)
 
 
 def value_of(text: Any) -> Any:
@@ -380,6 +397,14 @@ class _TableList(Sequence[_Item]):
     def __radd__(self, others: Iterable[Any]) -> list[Any]:
         return [*others, *self]
 
+    def supported_export_stacks_metrics(self) -> list[str]:
+        return list(STACK_METRICS)
+
+    def __mul__(self, n: int) -> list[_Item]:
+        return list(self) * n
+
+    __rmul__ = __mul__
+
     def __str__(self) -> str:
         return self.table()
 
@@ -422,9 +447,6 @@ class EventList(_TableList[FunctionEvent]):
             self._view, group_by_input_shapes, group_by_stack_n, group_by_overload_name
         )
 
-    def supported_export_stacks_metrics(self) -> list[str]:
-        return list(STACK_METRICS)
-
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the trace that they are of, as Chrome JSON."""
         self._view.trace.export_chrome_trace(path, overwrite=True)
@@ -437,6 +459,15 @@ class EventList(_TableList[FunctionEvent]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return EventList, (self._view,)
+
+    def __eq__(self, other: object) -> bool:
+        """The same events, also of another view of them."""
+        if not isinstance(other, EventList):
+            return NotImplemented
+        return self._view._is_as(other._view)
+
+    def __hash__(self) -> int:
+        return hash((id(self._view.trace), len(self)))
 
     def __repr__(self) -> str:
         return f"<marey.EventList, {len(self)} events>"
@@ -467,6 +498,12 @@ class TorchAverages(_TableList[FunctionEventAvg]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TorchAverages, (self._view, *self._grouping)
+
+    def export_stacks(self, path: str | os.PathLike[str], metric: str) -> None:
+        """Write one line for each row that has a stack, as torch does."""
+        text = stacks_text(self, metric)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
     def __repr__(self) -> str:
         return f"<marey.TorchAverages, {len(self)} rows>"

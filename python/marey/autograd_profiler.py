@@ -64,6 +64,13 @@ TORCHS = frozenset({
     "load_nvprof", "parse_nvprof_trace",
 })  # fmt: skip
 
+SHARED = (
+    "acc_events", "activity_filters", "custom_trace_id_callback", "experimental_config",
+    "post_processing_timeout_s", "profile_memory", "record_shapes", "with_flops", "with_modules",
+    "with_stack",
+)  # fmt: skip
+"""What another profiler was asked for, behind these names."""
+
 USE_DEVICES = {
     "cuda": _schedule.ProfilerActivity.CUDA,
     "xpu": _schedule.ProfilerActivity.XPU,
@@ -124,6 +131,11 @@ class profile(TorchProfiled):
         self.with_modules = with_modules
         self.use_cpu = use_cpu
         self.entered = False
+        self.use_cuda = use_cuda
+        self.experimental_config = experimental_config
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.post_processing_timeout_s = post_processing_timeout_s
+        self.activity_filters = activity_filters or {}
         self._set_compat(compat)
         if not use_cpu and not use_kineto:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
@@ -151,9 +163,9 @@ class profile(TorchProfiled):
         made._machine = prof._machine
         made._focus = prof._focus
         made.enabled = made.entered = True
-        made.acc_events = prof.acc_events
-        made.with_stack = prof.with_stack
         made._compat = prof._compat
+        for name in SHARED:
+            setattr(made, name, getattr(prof, name))
         return made
 
     def __enter__(self) -> profile | None:
@@ -192,6 +204,27 @@ class profile(TorchProfiled):
     def kineto_results(self) -> None:
         """torch's own results there are none."""
         return None
+
+    @property
+    def kineto_activities(self) -> set[ProfilerActivity]:
+        """What is recorded."""
+        return supported_activities() if self.use_cpu else set()
+
+    @property
+    def profiling_start_time_ns(self) -> int:
+        """Since the Unix epoch, where torch has a clock without a known begin; 0 before the start."""
+        return self.stats.start_ns if self._machine.cycles.shown() else 0
+
+    @property
+    def profiling_end_time_ns(self) -> int:
+        """The same of the end; 0 before it."""
+        return (self.stats.stop_ns or 0) if self._is_finished else 0
+
+    @property
+    def trace_id(self) -> str | None:
+        """Of the last cycle; None before there is one."""
+        cycles = self._machine.cycles.shown()
+        return cycles[-1].trace_id if cycles else None
 
     def _check_finished(self) -> None:
         if not self._is_finished:

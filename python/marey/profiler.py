@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterable
@@ -409,6 +410,15 @@ class _KinetoProfile(TorchProfiled):
 
     # -- what torch has beside
 
+    use_device = None
+    """None is recorded yet."""
+
+    @property
+    def has_cudagraphs(self) -> bool:
+        """Whether torch's compiler is set up for them, as torch tells it."""
+        config: Any = sys.modules.get("torch._inductor.config")
+        return bool(getattr(getattr(config, "triton", None), "cudagraphs", False))
+
     @property
     def profiler(self) -> AutogradProfile | None:
         """The same results behind the names of torch.autograd.profiler; None before the start."""
@@ -494,6 +504,11 @@ class profile(_KinetoProfile):
     @property
     def schedule(self) -> Callable[[int], Any]:
         return self._machine.schedule or _always
+
+    @schedule.setter
+    def schedule(self, plan: Callable[[int], Any]) -> None:
+        """From the next step on."""
+        self._machine.schedule = None if plan is _always else plan
 
     @property
     def step_num(self) -> int:

@@ -142,6 +142,35 @@ RESULTS = ("torch.autograd.profiler.EventList", "torch.autograd.profiler.Functio
            "torch.autograd.profiler.FunctionEventAvg")  # fmt: skip
 
 
+# What has a name of its own is a profile, or a list of averages: torch has one class for those of
+# events too, here what stands in the table for both need not stand there twice.
+OBJECTS = {
+    "torch.profiler.profile": lambda prof: prof,
+    "torch.autograd.profiler.profile": lambda prof: prof.profiler,
+    "key_averages()": lambda prof: prof.key_averages(),
+}
+LIST = "torch.autograd.profiler.EventList"
+
+
+def profiled(module: Any, **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with module.profile(activities=[module.ProfilerActivity.CPU], **options) as prof:
+            torch.ones(2).add(1)
+    return prof
+
+
+def of_objects(compat: Any) -> Iterator[str]:
+    """What torch's objects have when a profile has ended, and ours have not."""
+    theirs, ours = profiled(torch.profiler), profiled(marey.profiler, compat=compat)
+    for name, get in OBJECTS.items():
+        for member in members(get(theirs)):
+            if has(get(ours), member):
+                continue
+            is_of_list = name == "key_averages()" and f"{LIST}.{member}" in rows()
+            yield f"{LIST if is_of_list else name}.{member}"
+
+
 def has(thing: Any, member: str) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -175,6 +204,61 @@ def test_each_name_is_here_or_has_a_reason(name: str) -> None:
 def test_each_name_of_results_is_here_or_has_a_reason(compat: Any) -> None:
     missing = [path for name, thing in results(compat).items() for path in of_result(name, thing)]
     assert [path for path in missing if path not in rows()] == []
+
+
+@pytest.mark.parametrize("compat", [None, "torch"])
+def test_each_name_of_objects_is_here_or_has_a_reason(compat: Any) -> None:
+    assert [path for path in of_objects(compat) if path not in rows()] == []
+
+
+def test_a_row_of_an_object_is_not_here() -> None:
+    ours = profiled(marey.profiler)
+    for path in rows():
+        name, _, member = path.rpartition(".")
+        if name in OBJECTS and not is_private(path):
+            assert not has(OBJECTS[name](ours), member), path
+
+
+def test_a_profile_takes_what_a_program_sets() -> None:
+    """Whatever may be set in torch and means something here."""
+    ours = marey.profiler.profile(schedule=marey.profiler.schedule(wait=1, warmup=1, active=1))
+    ours.schedule = plan = lambda step: marey.profiler.ProfilerAction.RECORD_AND_SAVE
+    assert ours.schedule is plan
+    seen = []
+    ours.on_trace_ready = lambda prof: seen.append(len(prof.events()))
+    with ours:
+        torch.ones(2)
+        ours.step()
+    assert seen[0] > 0
+
+
+@pytest.mark.parametrize("compat", [None, "torch"])
+def test_lists_are_as_torchs(compat: Any, tmp_path: Path) -> None:
+    prof = profiled(marey.profiler, compat=compat)
+    assert prof.events() == prof.events()
+    for items in (prof.events(), prof.key_averages()):
+        assert items * 2 == 2 * items == [*items, *items]
+        assert "self_cpu_time_total" in items.supported_export_stacks_metrics()
+    path = tmp_path / "stacks"
+    prof.key_averages().export_stacks(path, "self_cpu_time_total")
+    assert path.read_text() == ""
+    with pytest.raises(ValueError, match="no metric 'nonsense'"):
+        prof.key_averages().export_stacks(path, "nonsense")
+
+
+def test_a_profile_tells_what_it_was_asked_for() -> None:
+    config = torch.profiler._ExperimentalConfig()
+    ours = profiled(
+        marey.profiler, record_shapes=True, experimental_config=config,
+        custom_trace_id_callback=lambda: "id", post_processing_timeout_s=3.0,
+    )  # fmt: skip
+    inner = ours.profiler
+    assert inner.experimental_config is config and inner.record_shapes
+    assert inner.trace_id == ours.get_trace_id() == "id"
+    assert inner.post_processing_timeout_s == 3.0
+    assert inner.kineto_activities == {marey.profiler.ProfilerActivity.CPU}
+    assert 0 < inner.profiling_start_time_ns < inner.profiling_end_time_ns
+    assert (ours.use_device, ours.has_cudagraphs, inner.use_cuda) == (None, False, False)
 
 
 def test_no_row_is_of_what_is_here() -> None:
