@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "base/str.h"
 #include "trace/builder.h"
+#include "trace/model.h"
 
 static void widen(int64_t *start_ns, int64_t *end_ns, int64_t from_ns, int64_t to_ns)
 {
@@ -25,6 +26,59 @@ static void widen(int64_t *start_ns, int64_t *end_ns, int64_t from_ns, int64_t t
  * explain. */
 #define PROGRAM_BITS (BIT(MAREY_KIND_OP) | BIT(MAREY_KIND_RUNTIME) | BIT(MAREY_KIND_DRIVER))
 #define WORK_BITS (PROGRAM_BITS | BIT(MAREY_KIND_OTHER))
+
+/* Kinds of slices, by category; and by name too where one category is operators and annotations. */
+struct kinds {
+    const struct marey_trace *trace;
+    struct marey_slices slices;
+    const struct marey_category *category;
+    uint32_t old_cat; /* MAREY_OLD_OPERATOR; MAREY_NONE: there is none */
+    uint8_t *of_name; /* in old_cat, MAREY_KIND_OTHER: not asked yet */
+    size_t n_names;
+};
+
+/* False without memory. */
+static bool begin_kinds(struct kinds *kinds, const struct marey_trace *trace)
+{
+    size_t n = 0;
+
+    *kinds = (struct kinds){
+        .trace = trace,
+        .slices = marey_trace_slices(trace),
+        .category = marey_trace_categories(trace, &n),
+        .old_cat = MAREY_NONE,
+    };
+    for (size_t i = 0; i < n; i++)
+        if (marey__str_is_c(marey_trace_string(trace, kinds->category[i].name_id),
+                            MAREY_OLD_OPERATOR))
+            kinds->old_cat = (uint32_t)i;
+    if (kinds->old_cat == MAREY_NONE)
+        return true;
+    kinds->n_names = marey_trace_n_strings(trace);
+    kinds->of_name =
+        marey__alloc_zero(marey__trace_alloc(trace), kinds->n_names, sizeof *kinds->of_name);
+    return kinds->of_name != NULL;
+}
+
+static void end_kinds(struct kinds *kinds)
+{
+    marey__dealloc(marey__trace_alloc(kinds->trace), kinds->of_name, kinds->n_names,
+                   sizeof *kinds->of_name);
+}
+
+static enum marey_kind kind_of(const struct kinds *kinds, size_t slice)
+{
+    const uint32_t cat = kinds->slices.cat_id[slice];
+    const uint32_t name = kinds->slices.name_id[slice];
+
+    if (cat != kinds->old_cat || name >= kinds->n_names)
+        return kinds->category[cat].kind;
+    uint8_t *kind = &kinds->of_name[name];
+    if (*kind == MAREY_KIND_OTHER)
+        *kind = marey__name_is_mark(marey_trace_string(kinds->trace, name)) ? MAREY_KIND_ANNOTATION
+                                                                            : MAREY_KIND_OP;
+    return *kind;
+}
 
 /* Where nothing was recorded; all of one process. */
 struct gaps {
@@ -62,10 +116,11 @@ static void add_work(struct marey_thread_work *work, const struct gaps *gaps,
 }
 
 /* What a profiler writes of its own window is neither work nor a thread of the program. */
-static void add_track(struct marey_window *window, const struct marey_slices *slices,
-                      const struct marey_category *category, const struct marey_track *track,
-                      const struct gaps *gaps, struct marey_thread_work *of_thread)
+static void add_track(struct marey_window *window, const struct kinds *kinds,
+                      const struct marey_track *track, const struct gaps *gaps,
+                      struct marey_thread_work *of_thread)
 {
+    const struct marey_slices *slices = &kinds->slices;
     struct marey_thread_work work = *of_thread;
     const uint32_t work_bits = track->kind == MAREY_TRACK_THREAD ? WORK_BITS : 0;
     uint32_t bits = 0; /* of the kinds that are work here */
@@ -73,7 +128,7 @@ static void add_track(struct marey_window *window, const struct marey_slices *sl
     const uint64_t n_before = window->n_slices;
 
     for (size_t i = track->first_slice; i < to; i++) {
-        const enum marey_kind kind = category[slices->cat_id[i]].kind;
+        const enum marey_kind kind = kind_of(kinds, i);
         if (kind == MAREY_KIND_WINDOW) {
             if (slices->dur_ns[i] != MAREY_UNKNOWN)
                 widen(&window->recorded_start_ns, &window->recorded_end_ns, slices->start_ns[i],
@@ -187,10 +242,8 @@ static void add_gaps(struct marey_window *window, const struct gaps *gaps, size_
 static bool find_window(const struct marey_trace *trace, size_t n_processes,
                         struct marey_window *window)
 {
-    const struct marey_slices slices = marey_trace_slices(trace);
     struct threads threads = {.n = 0};
-    size_t n = 0;
-    const struct marey_category *category = marey_trace_categories(trace, &n);
+    struct kinds kinds;
     struct gaps gaps = {0};
     gaps.at = marey_trace_gaps(trace, &gaps.n);
     const struct gaps of_one = n_processes == 1 ? gaps : (struct gaps){0};
@@ -202,7 +255,8 @@ static bool find_window(const struct marey_trace *trace, size_t n_processes,
         .recorded_start_ns = MAREY_UNKNOWN,
         .recorded_end_ns = MAREY_UNKNOWN,
     };
-    const bool is_done = order_threads(trace, &slices, &threads);
+    const bool is_done =
+        begin_kinds(&kinds, trace) && order_threads(trace, &kinds.slices, &threads);
     for (size_t i = 0; i < threads.n && is_done; i++) {
         const bool is_new =
             i > 0 && compare_threads(&threads, threads.order[i - 1], threads.order[i]) != 0;
@@ -210,11 +264,12 @@ static bool find_window(const struct marey_trace *trace, size_t n_processes,
             take_thread(window, &work);
             work = (struct marey_thread_work){.covered_to_ns = INT64_MIN};
         }
-        add_track(window, &slices, category, &threads.track[threads.order[i]], &of_one, &work);
+        add_track(window, &kinds, &threads.track[threads.order[i]], &of_one, &work);
     }
     take_thread(window, &work);
     add_gaps(window, &gaps, n_processes);
     marey__dealloc(marey__trace_alloc(trace), threads.order, threads.n, sizeof *threads.order);
+    end_kinds(&kinds);
     return is_done;
 }
 

@@ -87,6 +87,20 @@ const char *marey__category_of_kind(enum marey_kind kind)
     return "other";
 }
 
+/* What torch itself marks by record_function. */
+static const char *const mark_prefixes[] = {
+    "ProfilerStep#",        "enumerate(DataLoader)#",          "Optimizer.step#",
+    "Optimizer.zero_grad#", "DistributedDataParallel.forward",
+};
+
+bool marey__name_is_mark(struct marey_str name)
+{
+    for (size_t i = 0; i < sizeof mark_prefixes / sizeof mark_prefixes[0]; i++)
+        if (marey__str_starts(name, mark_prefixes[i]))
+            return true;
+    return false;
+}
+
 const char *marey_kind_name(enum marey_kind kind)
 {
     return (unsigned)kind < MAREY_N_KINDS ? kind_names[kind] : "other";

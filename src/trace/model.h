@@ -163,6 +163,11 @@ enum marey_kind marey__kind_of_category(struct marey_str text);
 /* kind.c: today's category text of a kind, "other" if it has none. */
 const char *marey__category_of_kind(enum marey_kind kind);
 
+/* kind.c: whether torch makes such a name by record_function. Kineto of 2021 gives operators and
+ * annotations one category, MAREY_OLD_OPERATOR. */
+bool marey__name_is_mark(struct marey_str name);
+#define MAREY_OLD_OPERATOR "Operator"
+
 /* trace.c: an empty trace; NULL without memory. */
 struct marey_trace *marey__trace_new(const struct marey_alloc *alloc);
 

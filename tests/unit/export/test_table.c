@@ -158,6 +158,44 @@ static void time_outside_of_calls_is_told(void **state)
     marey_trace_free(trace);
 }
 
+/* Files of 2021 have one category for operators and for what torch marks by record_function. */
+static void annotations_that_are_written_as_operators_are_no_work(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "Operator", "ProfilerStep#2", 0, 100000);
+    make_slice(&make, "Operator", "enumerate(DataLoader)#_Iter.__next__", 0, 8000);
+    make_slice(&make, "Operator", "aten::add", 10000, 30000);
+    make_slice(&make, "Operator", "aten::add", 35000, 40000);
+    make_slice(&make, "Operator", "Optimizer.zero_grad#SGD.zero_grad", 40000, 60000);
+    make_slice(&make, "Operator", "Optimizer.step#SGD.step", 60000, 95000);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_text text = table_of(trace, plain, (struct marey_table_options){0});
+    EXPECT_HOLDS(text.ptr, "\nBusiest thread: 25.00us of the window in operators and calls, "
+                           "75.00us (75.00 %) outside them\n    at longest 5.000us, after "
+                           "aten::add\n");
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
+/* An operator may have any name, and a file of today says what is an annotation. */
+static void names_of_annotations_are_work_as_cpu_op(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "cpu_op", "Optimizer.step#SGD.step", 0, 100000);
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_text text =
+        table_of(trace, plain, (struct marey_table_options){.format = MAREY_TABLE_JSON});
+    EXPECT_HOLDS(text.ptr, "\"busiest_thread_ns\": 100000}");
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
 /* Three sessions: what lies between them is neither idle nor the longest time between two calls;
  * the last one has no call. */
 static void time_not_recorded_is_no_idle_time(void **state)
@@ -392,6 +430,8 @@ int main(void)
         cmocka_unit_test(unknown_values_are_dashes),
         cmocka_unit_test(rows_not_shown_are_summed),
         cmocka_unit_test(time_outside_of_calls_is_told),
+        cmocka_unit_test(annotations_that_are_written_as_operators_are_no_work),
+        cmocka_unit_test(names_of_annotations_are_work_as_cpu_op),
         cmocka_unit_test(time_not_recorded_is_no_idle_time),
         cmocka_unit_test(gaps_of_several_ranks_are_no_sum),
         cmocka_unit_test(table_of_nothing_says_so),
