@@ -347,7 +347,8 @@ const struct command command_run = {
         "An exception, sys.exit, an interrupt (SIGINT) and a termination (SIGTERM, SIGHUP) leave a "
         "whole "
         "trace of what was recorded until then; os._exit, SIGKILL and a program that replaces "
-        "itself do not. What a process forks without starting another program is not recorded. "
+        "itself do not; of these only os._exit is told. What a process forks without starting "
+        "another program is not recorded. "
         "The Python of the program must have the package marey, and torch's collector is "
         "built at its first use.",
     .examples = "marey run train.py --epochs 1\trecord a script\n"

@@ -70,6 +70,7 @@ def begin_guard(
     header: str | None,
     sort: str | None,
     limit: int,
+    name: str | None,
     /,
 ) -> None: ...
 def arm_guard() -> None: ...

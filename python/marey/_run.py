@@ -18,7 +18,7 @@ from marey._rank import Rank, find_rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_site")
 
@@ -134,6 +134,7 @@ class _Process:
         self.session = _core.Session(wants=wants, pool_bytes=pool_bytes)
         self.rank = find_rank()
         self.wish: _live_torch.Wish | None = None
+        self.is_finished = False
 
     # -- where the trace goes
 
@@ -182,7 +183,16 @@ class _Process:
             reason = str(error) or type(error).__name__
             _say(f"marey: cannot write the trace of '{self.name}': {reason}")
         finally:
+            self.is_finished = True
             _core.leave_guard()
+
+    def tell_loss(self) -> None:
+        """That the program leaves without a trace. Of others than the first: if there were one."""
+        if os.getpid() != self.pid or self.is_finished or (self.is_worker and _loads_data()):
+            return
+        usage = dict(zip(_core.FIELDS["session_usage"], self.session.usage(), strict=True))
+        if self.is_main or usage["held_bytes"] > 0:
+            _say(f"marey: '{self.name}' leaves by os._exit, and there is no trace of it")
 
     def _finish(self) -> None:
         now = find_rank()
@@ -274,6 +284,17 @@ def _watch_the_default() -> None:
     _signal.signal = signal
 
 
+def _watch_the_exit(process: _Process) -> None:
+    """os._exit calls nobody at the end, so that the loss is told before."""
+    leave = os._exit
+
+    def _exit(status: int) -> NoReturn:
+        process.tell_loss()
+        leave(status)
+
+    os._exit = _exit
+
+
 def _begin(options: Options, words: list[str]) -> None:
     global _process
     _core.keep_stderr()
@@ -291,8 +312,10 @@ def _begin(options: Options, words: list[str]) -> None:
         process.header(rank),
         options.sort,
         options.limit or 0,
+        process.name if process.is_main else None,
     )
     _watch_the_default()
+    _watch_the_exit(process)
     process.wish = _live_torch.Wish()
     _live_torch.begin_ranges()
     if process.is_main and options.script is None:

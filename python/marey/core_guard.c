@@ -52,6 +52,7 @@ static struct {
     long long rank; /* negative: not known */
     long long world_size;
     char *header; /* of the table; NULL: no table */
+    char *name;   /* of the program that is told to have recorded nothing; NULL: none is */
     char *sort;
     long long limit;
 } guard = {
@@ -141,8 +142,11 @@ static void write_trace(void)
 
     (void)marey_session_stop(guard.session, &err);
     marey_session_get_stats(guard.session, &stats);
-    if (stats.n_records == 0)
+    if (stats.n_records == 0) {
+        if (guard.name != NULL)
+            say("'", guard.name, "' recorded nothing itself, and there is no trace of it");
         return;
+    }
     if (marey_session_trace(guard.session, &intake, &trace, &err) == MAREY_OK &&
         marey_export_chrome(trace, path, &options, &err) == MAREY_OK) {
         print_table(trace); /* after the trace, for whoever sends SIGTERM does not wait long */
@@ -217,9 +221,9 @@ static bool copy(char **to, const char *text)
     return text == NULL || *to != NULL;
 }
 
-/* begin_guard(session, path, other_path, overwrite, rank, world_size, header, sort, limit): from
- * now on a SIGTERM or SIGHUP writes the trace of the session, and prints a table if it has a
- * header. */
+/* begin_guard(session, path, other_path, overwrite, rank, world_size, header, sort, limit, name):
+ * from now on a SIGTERM or SIGHUP writes the trace of the session, and prints a table if it has a
+ * header, or tells that nothing was recorded if it has a name. */
 PyObject *core_begin_guard(PyObject *module, PyObject *args)
 {
     const struct core_state *state = PyModule_GetState(module);
@@ -228,10 +232,12 @@ PyObject *core_begin_guard(PyObject *module, PyObject *args)
     const char *other_path = NULL;
     const char *header = NULL;
     const char *sort = NULL;
+    const char *name = NULL;
     int overwrite = 0;
 
-    if (!PyArg_ParseTuple(args, "O!yypLLzzL", state->session_type, &session, &path, &other_path,
-                          &overwrite, &guard.rank, &guard.world_size, &header, &sort, &guard.limit))
+    if (!PyArg_ParseTuple(args, "O!yypLLzzLz", state->session_type, &session, &path, &other_path,
+                          &overwrite, &guard.rank, &guard.world_size, &header, &sort, &guard.limit,
+                          &name))
         return NULL;
     if (guard.state != GUARD_ABSENT) {
         PyErr_SetString(PyExc_RuntimeError, "this process is guarded already");
@@ -239,7 +245,7 @@ PyObject *core_begin_guard(PyObject *module, PyObject *args)
     }
     guard.overwrite = overwrite != 0;
     if (!copy(&guard.path, path) || !copy(&guard.other_path, other_path) ||
-        !copy(&guard.header, header) || !copy(&guard.sort, sort))
+        !copy(&guard.header, header) || !copy(&guard.sort, sort) || !copy(&guard.name, name))
         return PyErr_NoMemory();
     guard.holder = Py_NewRef(session);
     guard.session = core_session_of(session);

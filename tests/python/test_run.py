@@ -140,9 +140,38 @@ def test_the_trace_is_whole_and_the_end_the_same(run: Runner, end: str, status: 
     assert run.plain(sys.executable, "script.py").returncode == status
 
 
-def test_what_ends_at_once_leaves_no_trace(run: Runner) -> None:
-    assert run.script(MARKED + "os._exit(4)").returncode == 4
+@pytest.mark.parametrize("code", [MARKED + "os._exit(4)", "from os import _exit; _exit(status=4)"])
+def test_what_ends_at_once_leaves_no_trace(run: Runner, code: str) -> None:
+    done = run.script(code)
+    assert done.returncode == 4
+    assert done.stderr == "marey: 'script' leaves by os._exit, and there is no trace of it\n"
     assert run.traces() == []
+
+
+def test_a_termination_without_a_record_is_told(run: Runner) -> None:
+    done = run.script("import os, time; os.kill(os.getpid(), 15); time.sleep(10)")
+    assert done.returncode == -signal.SIGTERM
+    assert done.stderr == (
+        "marey: terminated, 'script' recorded nothing itself, and there is no trace of it\n"
+    )
+    assert run.traces() == []
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 15); time.sleep(10)"])
+def test_of_further_processes_only_a_loss_is_told(run: Runner, end: str) -> None:
+    run.write("child.py", "import os, time\n" + end)
+    run.write("marked.py", MARKED + end)
+    code = "import subprocess, sys; subprocess.run([sys.executable, sys.argv[1]])"
+    assert run.script(MARKED + code, "child.py").stderr.count("no trace of it") == 0
+    n_lost = run.script(MARKED + code, "marked.py").stderr.count("no trace of it")
+    assert n_lost == ("_exit" in end)
+
+
+@pytest.mark.forks
+def test_a_fork_leaves_in_silence(run: Runner) -> None:
+    done = run.script(MARKED + "if os.fork() == 0: os._exit(3)\nassert os.wait()[1] == 3 << 8")
+    assert done.returncode == 0
+    assert "_exit" not in done.stderr
 
 
 def test_python_sees_the_usual_signals(run: Runner) -> None:
