@@ -85,12 +85,12 @@ def answer() -> tuple[str, str]:
 # ---- what this process is --------------------------------------------------------------------------------
 
 
-def _program(words: list[str]) -> str:
-    """Of the words of a Python: the path of the script, the module's name or "-c"."""
+def _program(words: list[str]) -> tuple[str, str]:
+    """Of the words of a Python: "m" and the module's name, "" and the path of the script, or "c"."""
     rest = iter(words[1:])
     for word in rest:
         if word == "-" or not word.startswith("-"):
-            return word
+            return "", word
         if word == "--check-hash-based-pycs":
             next(rest, None)
         if word.startswith("--"):
@@ -101,21 +101,29 @@ def _program(words: list[str]) -> str:
         if place is None:
             continue
         if letters[place] == "c":
-            return "-c"
+            return "c", "-c"
         value = letters[place + 1 :] or next(rest, "")
         if letters[place] == "m":
-            return value.removesuffix(".__main__").rpartition(".")[2]
-    return "-"
+            return "m", value.removesuffix(".__main__")
+    return "", "-"
 
 
 def _script_name(words: list[str]) -> str:
     """What the program is called in names of files."""
-    program = _program(words)
+    letter, program = _program(words)
     if program in ("-", "-c", ""):
-        return "c" if program == "-c" else "python"
+        return "c" if letter == "c" else "python"
+    if letter == "m":
+        return program.rpartition(".")[2]
     folder, name = os.path.split(program)
     folder = os.path.basename(folder)
     return folder if name == "__main__.py" and folder else os.path.splitext(name)[0]
+
+
+def _shown_name(words: list[str]) -> str:
+    """What it is called in words: of many modules the last part is `run` or `main`."""
+    letter, program = _program(words)
+    return program if letter == "m" and program else _script_name(words)
 
 
 class _Process:
@@ -127,6 +135,7 @@ class _Process:
         self.is_main = self.pid == options.pid
         self.is_worker = "--multiprocessing-fork" in words
         self.name = options.script if self.is_worker and options.script else _script_name(words)
+        self.shown_name = self.name if self.is_worker else _shown_name(words)
         wants = _core.WANT_RANGES | _core.WANT_OPS
         if "shapes" in options.flags:
             wants |= _core.WANT_INPUTS
@@ -181,7 +190,7 @@ class _Process:
             self._finish()
         except BaseException as error:
             reason = str(error) or type(error).__name__
-            _say(f"marey: cannot write the trace of '{self.name}': {reason}")
+            _say(f"marey: cannot write the trace of '{self.shown_name}': {reason}")
         finally:
             self.is_finished = True
             _core.leave_guard()
@@ -192,7 +201,7 @@ class _Process:
             return
         usage = dict(zip(_core.FIELDS["session_usage"], self.session.usage(), strict=True))
         if self.is_main or usage["held_bytes"] > 0:
-            _say(f"marey: '{self.name}' leaves by os._exit, and there is no trace of it")
+            _say(f"marey: '{self.shown_name}' leaves by os._exit, and there is no trace of it")
 
     def _finish(self) -> None:
         now = find_rank()
@@ -202,7 +211,7 @@ class _Process:
         stats = dict(zip(_core.FIELDS["session_stats"], self.session.stats(), strict=True))
         if stats["n_records"] == 0:
             if self.is_main:
-                _say(f"marey: '{self.name}' recorded nothing itself, and there is no trace of it")
+                _say(f"marey: '{self.shown_name}' recorded nothing itself, and there is no trace of it")
             return
         if self.is_worker and _loads_data():
             return
@@ -224,7 +233,8 @@ class _Process:
         """Of the table; None where there is none."""
         if "table" not in self.options.flags or rank.rank not in (None, 0):
             return None
-        return self.name if rank.rank is None else f"{self.name}, rank {rank.rank}"
+        name = self.shown_name
+        return name if rank.rank is None else f"{name}, rank {rank.rank}"
 
     def _table(self, trace: _core.Trace, rank: Rank) -> list[str]:
         options = self.options
@@ -312,7 +322,7 @@ def _begin(options: Options, words: list[str]) -> None:
         process.header(rank),
         options.sort,
         options.limit or 0,
-        process.name if process.is_main else None,
+        process.shown_name if process.is_main else None,
     )
     _watch_the_default()
     _watch_the_exit(process)
@@ -324,8 +334,8 @@ def _begin(options: Options, words: list[str]) -> None:
 
 def _is_helper(words: list[str]) -> bool:
     """A process of Python's or torch's own, by the code or the script that it is started with."""
-    program = _program(words)
-    if program == "-c":
+    letter, program = _program(words)
+    if letter == "c":
         place = next((i for i, word in enumerate(words) if word.startswith("-") and "c" in word), 0)
         program = " ".join(words[place : place + 2])
     return any(helper in program for helper in HELPERS)

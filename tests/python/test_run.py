@@ -341,6 +341,17 @@ def test_the_name_of_a_program(words: list[str], name: str) -> None:
     assert _run._script_name(words) == name
 
 
+def test_a_module_is_named_in_full(run: Runner) -> None:
+    (run.folder / "package").mkdir()
+    run.write("package/run.py", "")
+    done = run(sys.executable, "-m", "package.run")
+    assert done.stderr.startswith("marey: 'package.run' recorded nothing itself")
+    run.write("package/run.py", MARKED)
+    done = run(sys.executable, "-m", "package.run")
+    assert "package.run" in done.stderr.splitlines()
+    assert run.traces() == ["marey-run-PID.json.gz"]
+
+
 def test_nothing_recorded_is_told(run: Runner) -> None:
     done = run.script("")
     assert (done.returncode, done.stdout) == (0, "")
