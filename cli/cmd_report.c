@@ -47,22 +47,37 @@ static struct marey_table_options table_options(const struct report_settings *re
     return options;
 }
 
+/* Operators without an input have no shapes either: then the head of the file says that they were
+ * recorded. */
+static bool says_that_it_has_shapes(const struct marey_trace *trace)
+{
+    const struct marey_str flag = marey_trace_meta(trace, "record_shapes");
+
+    return flag.len == 1 && flag.ptr[0] == '1';
+}
+
 /* Else an empty column is all that shows it. */
-static void tell_missing(const struct report_settings *report,
+static void tell_missing(const struct report_settings *report, const struct marey_trace *trace,
                          const struct marey_averages *averages)
 {
     size_t n = 0;
     const struct marey_average *row = marey_averages_rows(averages, &n);
     bool has_stacks = n == 0;
     bool has_overloads = n == 0;
+    bool has_shapes = n == 0 || says_that_it_has_shapes(trace);
 
     for (size_t i = 0; i < n; i++) {
         has_stacks |= marey_averages_string(averages, row[i].stack_id).len > 0;
+        has_shapes |= marey_averages_string(averages, row[i].shapes_id).len > 0;
         has_overloads |= marey_averages_string(averages, row[i].overload_id).len > 0;
     }
     if (report->by_stack > 0 && !has_stacks)
         message_print("the trace has no stacks, so that '--group-by stack' changes nothing; "
                       "torch.profiler records them with_stack=True");
+    if (report->by_shape && !has_shapes)
+        message_print("the trace has no shapes of inputs, so that '--group-by shape' changes "
+                      "nothing; torch.profiler records them with record_shapes=True, 'marey run' "
+                      "with --record-shapes");
     if (report->by_overload && !has_overloads)
         message_print("the trace has no names of overloads, so that '--group-by overload' changes "
                       "nothing; torch.profiler records them if its experimental_config says "
@@ -90,7 +105,7 @@ static enum marey_status marey_report(struct marey_trace *trace,
     if (status == MAREY_OK)
         status = marey_table_text(averages, &layout, text, err);
     if (status == MAREY_OK)
-        tell_missing(report, averages);
+        tell_missing(report, trace, averages);
     marey_averages_free(averages);
     return status;
 }

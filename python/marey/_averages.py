@@ -457,6 +457,14 @@ class Averages(Sequence[Row]):
         return f"<marey.Averages, {len(self) - n_device} host rows, {n_device} device rows>"
 
 
+def _lacks_shapes(averages: Averages) -> bool:
+    """Operators without an input have none either: then the trace says that they were recorded."""
+    if len(averages) == 0 or any(row.input_shapes is not None for row in averages):
+        return False
+    trace = averages._trace
+    return trace is None or trace.metadata.get("record_shapes") != 1
+
+
 _Averages = TypeVar("_Averages", bound=Averages)
 
 
@@ -464,6 +472,11 @@ def told(averages: _Averages) -> _Averages:
     """The same, after a warning if they were asked for by what the trace does not have: else
     an empty column is all that shows it. For functions that a program calls."""
     grouping = averages._grouping
+    if grouping.by_shape and _lacks_shapes(averages):
+        warn(
+            "the trace has no shapes of inputs, so that group_by_input_shape changes nothing;"
+            " they are recorded with record_shapes=True",
+        )
     if grouping.by_stack > 0 and len(averages) and not any(row.stack for row in averages):
         warn(
             "the trace has no stacks, so that group_by_stack_n changes nothing; torch.profiler"

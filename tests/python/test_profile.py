@@ -653,6 +653,37 @@ def test_stacks_that_are_not_there_are_told() -> None:
             averages(group_by_stack_n=-1)
 
 
+def test_shapes_that_are_not_there_are_told() -> None:
+    with marey.profile() as prof:
+        work()
+    by_shape = {"group_by_input_shape": True}
+    for averages, asked in (
+        (prof.key_averages, by_shape),
+        (prof.events().key_averages, {"group_by_input_shapes": True}),
+        (prof.trace.key_averages, by_shape),
+    ):
+        with pytest.warns(UserWarning, match="the trace has no shapes of inputs, so that") as said:
+            averages(**asked)
+        assert said[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            averages()
+
+
+def test_operators_without_an_input_have_shapes_that_were_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    text = '{"record_shapes": %d, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", %s}]}'
+    place = '"ts": 1, "dur": 2, "pid": 1, "tid": 1'
+    path.write_text(text % (1, place))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = marey.load(path).key_averages(group_by_input_shape=True)
+    assert [row.input_shapes for row in rows] == [None]
+    path.write_text(text % (0, place))
+    with pytest.warns(UserWarning, match="no shapes of inputs"):
+        marey.load(path).key_averages(group_by_input_shape=True)
+
+
 def test_what_is_no_attribute_is_told() -> None:
     with marey.profile() as prof:
         work()
