@@ -46,8 +46,9 @@ static const char script[] =
     "try:\n"
     "    from marey import _doctor\n"
     "except ImportError as error:\n"
-    "    print(f\"marey: cannot examine '{sys.executable}': {error}, install the package with "
-    "'{sys.executable} -m pip install marey' or name another Python by --python\","
+    "    print(f\"marey: cannot examine '{sys.executable}': {error}, install the package in "
+    "Marey's source folder with '{sys.executable} -m pip install .' or name another Python by "
+    "--python\","
     " file=sys.stderr)\n"
     "    sys.exit(3)\n"
     "sys.exit(_doctor.main(sys.argv[1:]))\n";

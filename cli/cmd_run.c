@@ -182,8 +182,8 @@ static enum cli_exit find_folder(const char *interpreter, struct answer *answer)
         usage_error(&command_run, "%s", answer->text);
         return CLI_USAGE;
     }
-    message_print("cannot record a program of '%s': %s, install the package with "
-                  "'%s -m pip install marey'",
+    message_print("cannot record a program of '%s': %s, install the package in "
+                  "Marey's source folder with '%s -m pip install .'",
                   interpreter, answer->text, interpreter);
     return CLI_FAILED;
 }
