@@ -50,6 +50,32 @@ static bool folder_can_be_written(const char *folder)
     return false;
 }
 
+/* Length without the '/' that a folder's name may end with. */
+static size_t bare_length(const char *path)
+{
+    size_t len = strlen(path);
+
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    return len;
+}
+
+static bool parent_can_be_written(const char *path)
+{
+    char *folder = strndup(path, bare_length(path));
+
+    if (!folder) {
+        message_print("cannot start: out of memory");
+        return false;
+    }
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    const bool can_be_written = folder_can_be_written(slash ? folder : ".");
+    free(folder);
+    return can_be_written;
+}
+
 /* Told now rather than after hours of training. */
 static bool output_can_be_written(const struct run_settings *run)
 {
@@ -59,17 +85,21 @@ static bool output_can_be_written(const struct run_settings *run)
         message_print("cannot write '%s': file exists, use --force to overwrite it", run->output);
         return false;
     }
-    const char *slash = strrchr(run->output, '/');
-    if (!slash)
-        return folder_can_be_written(".");
-    char *folder = strndup(run->output, (size_t)(slash - run->output) + (slash == run->output));
-    if (!folder) {
-        message_print("cannot start: out of memory");
-        return false;
-    }
-    const bool can_be_written = folder_can_be_written(folder);
-    free(folder);
-    return can_be_written;
+    return parent_can_be_written(run->output);
+}
+
+/* A name that ends with '/' is that of a folder: it is made, but not those that it stands in. */
+static bool make_folder(const struct run_settings *run)
+{
+    const char *path = run->output;
+
+    if (!path || path[bare_length(path)] != '/' || mkdir(path, 0777) == 0)
+        return true;
+    const int error = errno;
+    if (is_folder(path))
+        return true; /* it was there, or another rank has made it */
+    message_print("cannot make the folder '%s': %s", path, reason_text(error));
+    return false;
 }
 
 /* ---- what the program is told ---------------------------------------------------------------- */
@@ -253,7 +283,7 @@ __attribute__((noinline)) static enum cli_exit start(const struct run_settings *
     const enum cli_exit result = find_folder(program.interpreter, &answer);
     if (result != CLI_DONE)
         return result;
-    if (!put_folder_first(answer.text))
+    if (!put_folder_first(answer.text) || !make_folder(run))
         return CLI_FAILED;
     signals_restore();
     execvp(words[0], words);
@@ -297,7 +327,8 @@ static const struct option run_options[] = {
      .type = OPTION_TEXT,
      .offset = FIELD(output),
      .help = "write the trace to PATH, compressed if its name ends in .gz; a folder takes files "
-             "of the usual names. Other processes than the first put their rank or number "
+             "of the usual names, and is made if PATH ends in '/'. Other processes than the first "
+             "put their rank or number "
              "before the ending. Default: marey-SCRIPT-PID.json.gz here, with -rankN before "
              "the ending where there are ranks"},
     {.name = "force",

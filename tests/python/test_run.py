@@ -428,6 +428,25 @@ def test_the_trace_goes_where_it_is_asked_to(run: Runner) -> None:
     assert len(list((run.folder / "folder").glob("marey-script-*.json.gz"))) == 1
 
 
+@pytest.mark.parametrize("name", ["new/", "folder/new//"])
+def test_a_folder_is_made_if_its_name_says_that_it_is_one(run: Runner, name: str) -> None:
+    (run.folder / "folder").mkdir()
+    for _ in range(2):
+        assert run.script(MARKED, options=("-o", name)).returncode == 0
+    assert len(list((run.folder / name).glob("marey-script-*.json.gz"))) == 2
+
+
+def test_a_folder_is_not_made_in_vain(run: Runner) -> None:
+    done = run("no-such-program", options=("-o", "new/"))
+    assert (done.returncode, list(run.folder.iterdir())) == (3, [])
+    done = run.script(MARKED, options=("-o", "not/there/"))
+    assert done.returncode == 3
+    assert done.stderr.startswith("marey: cannot write to 'not': no such file")
+    done = run.script(MARKED, options=("-o", "script.py/"))
+    assert done.returncode == 3
+    assert done.stderr.startswith("marey: cannot make the folder 'script.py/': ")
+
+
 def test_a_file_that_appears_meanwhile_is_kept(run: Runner) -> None:
     done = run.script(MARKED + "open('own.json', 'w').write('theirs')", options=("-o", "own.json"))
     assert done.returncode == 0
