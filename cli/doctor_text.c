@@ -188,11 +188,37 @@ static void add_law(struct text *text, const char *what, int64_t left_ns, int64_
     text_add(text, ", BROKEN: please report this\n");
 }
 
-static void add_laws(struct text *text, const struct marey_law_checks *laws)
+/* It may be more than the window, so that what it is of is told. */
+static void add_self_law(struct text *text, const struct marey_trace *trace,
+                         const struct marey_law_checks *laws)
+{
+    size_t n = 0;
+    size_t n_busy = 0;
+    size_t n_windows = 0;
+    const struct marey_track *tracks = marey_trace_tracks(trace, &n);
+    struct text what = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        if (tracks[i].n_slices == 0)
+            continue;
+        n_busy++;
+        n_windows += marey_trace_slice_kind(trace, tracks[i].first_slice) == MAREY_KIND_WINDOW;
+    }
+    text_add(&what, "self times = busy time, added up over %zu track%s", n_busy,
+             n_busy == 1 ? "" : "s");
+    if (n_windows > 0)
+        text_add(&what, " (%zu of them the profiler's own window)", n_windows);
+    if (what.ptr)
+        add_law(text, what.ptr, laws->self_sum_ns, laws->union_ns);
+    text->is_broken = text->is_broken || what.is_broken;
+    text_release(&what);
+}
+
+static void add_laws(struct text *text, const struct marey_trace *trace,
+                     const struct marey_law_checks *laws)
 {
     text_add(text, "\nlaws\n");
-    add_law(text, "self times = time in which a track is busy, the profiler's own window too",
-            laws->self_sum_ns, laws->union_ns);
+    add_self_law(text, trace, laws);
     add_law(text, "device operations = owned + unowned", laws->device_sum_ns,
             laws->owned_plus_unowned_ns);
 }
@@ -283,7 +309,7 @@ void diagnosis_as_text(const struct diagnosis *diagnosis, bool is_strict, struct
         add_map(text, diagnosis, "found", MAREY_LEDGER_FINDING);
         add_map(text, diagnosis, "noted, and normal", MAREY_LEDGER_INFO);
         add_bounds(text, diagnosis);
-        add_laws(text, &diagnosis->laws);
+        add_laws(text, input->trace, &diagnosis->laws);
         add_coverage(text, &diagnosis->grade);
         add_verdict(text, diagnosis, is_strict);
     }
