@@ -92,6 +92,9 @@ void info_as_json(const struct info *info, struct text *text);
 const char *info_version(const struct info *info, uint32_t source_idx, size_t i,
                          struct text *version);
 
+/* Adds the version of torch that Marey's recorder was in, as it says; nothing if it does not. */
+void info_torch(const struct info *info, uint32_t source_idx, struct text *version);
+
 /* What Marey's recorder took for a begin and its end, as it says; MAREY_UNKNOWN: it does not. */
 int64_t info_range_cost_ns(const struct info *info, uint32_t source_idx);
 

@@ -42,8 +42,23 @@ static void start_element(struct text *text, size_t i)
 
 /* ---- sources ------------------------------------------------------------------------ */
 
-static void add_producer(struct text *text, const struct info_producer *producer)
+static void add_torch(struct text *text, const struct info *info, uint32_t source_idx)
 {
+    struct text version = {0};
+
+    info_torch(info, source_idx, &version);
+    if (version.len > 0)
+        text_add(text, "\"torch %s\"", version.ptr); /* digits and points */
+    else
+        add_literal(text, info->sources[source_idx].producer.torch);
+    text->is_broken = text->is_broken || version.is_broken;
+    text_release(&version);
+}
+
+static void add_producer(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    const struct info_producer *producer = &info->sources[source_idx].producer;
+
     text_add(text, "\"written_by\": {\"format\": ");
     add_literal(text, producer->format);
     text_add(text, ", \"kineto_since\": ");
@@ -51,7 +66,7 @@ static void add_producer(struct text *text, const struct info_producer *producer
     text_add(text, ", \"kineto_until\": ");
     add_literal(text, producer->until);
     text_add(text, ", \"torch\": ");
-    add_literal(text, producer->torch);
+    add_torch(text, info, source_idx);
     text_add(text, ", \"is_guess\": %s}", producer->is_known ? "false" : "true");
 }
 
@@ -151,7 +166,7 @@ static void add_files(struct text *text, const struct info *info)
         text_add_json_number(text, source->base_ns);
         text_add(text, ", \"records\": %" PRIu64 ", \"metadata_records\": %" PRIu64 ", ",
                  source->n_records, source->n_metadata);
-        add_producer(text, &file->producer);
+        add_producer(text, info, (uint32_t)i);
         text_add(text, ", ");
         add_versions(text, info, (uint32_t)i);
         text_add(text, ", ");

@@ -12,7 +12,8 @@
 enum form {
     FORM_PLAIN, /* 130001, or a text as it stands */
     FORM_CUDA,  /* 12040 is 12.4 */
-    FORM_HIP    /* 70051831 is 7.0.51831 */
+    FORM_HIP,   /* 70051831 is 7.0.51831 */
+    FORM_TORCH  /* "2.13.0+cpu" is 2.13.0 */
 };
 
 static const struct {
@@ -27,6 +28,7 @@ static const struct {
     {NULL, "hip_runtime_version", "HIP runtime", FORM_HIP},
     {NULL, "hip_driver_version", "HIP driver", FORM_HIP},
     {NULL, "roctracer_version", "roctracer", FORM_PLAIN},
+    {"marey", "torch", "torch", FORM_TORCH},
     {"distributedInfo", "nccl_version", "NCCL", FORM_PLAIN},
     {NULL, "schemaVersion", "schema", FORM_PLAIN},
 };
@@ -43,6 +45,29 @@ static struct marey_str digits_of(struct marey_str value)
     return digits;
 }
 
+/* The digits and points that a text begins with. */
+static struct marey_str digits_at_begin(struct marey_str value)
+{
+    if (value.len < 2 || *value.ptr != '"')
+        return (struct marey_str){NULL, 0};
+    struct marey_str digits = {value.ptr + 1, 0};
+
+    while (digits.len + 2 < value.len &&
+           (digits.ptr[digits.len] == '.' ||
+            (digits.ptr[digits.len] >= '0' && digits.ptr[digits.len] <= '9')))
+        digits.len++;
+    return digits.len > 0 ? digits : (struct marey_str){NULL, 0};
+}
+
+void info_torch(const struct info *info, uint32_t source_idx, struct text *version)
+{
+    const struct marey_str value = json_member(info_meta(info, source_idx, "marey"), "torch");
+    const struct marey_str digits = digits_at_begin(value);
+
+    if (digits.len > 0)
+        text_add_bytes(version, digits.ptr, digits.len);
+}
+
 const char *info_version(const struct info *info, uint32_t source_idx, size_t i,
                          struct text *version)
 {
@@ -50,6 +75,10 @@ const char *info_version(const struct info *info, uint32_t source_idx, size_t i,
         return NULL;
     const char *object = version_table[i].object;
     const char *key = version_table[i].key;
+    if (version_table[i].form == FORM_TORCH) {
+        info_torch(info, source_idx, version);
+        return version_table[i].word;
+    }
     const struct marey_str value = object ? json_member(info_meta(info, source_idx, object), key)
                                           : info_meta(info, source_idx, key);
     const int64_t number = json_integer(value);
@@ -60,6 +89,7 @@ const char *info_version(const struct info *info, uint32_t source_idx, size_t i,
         return version_table[i].word;
     }
     switch (version_table[i].form) {
+    case FORM_TORCH:
     case FORM_PLAIN:
         text_add(version, "%" PRId64, number);
         break;

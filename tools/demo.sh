@@ -9,7 +9,7 @@ say "building"
 configure build/release -Dtests=disabled -Dpython=enabled
 build build/release
 
-export PYTHONPATH="$PWD/build/release/python" MAREY_CACHE="$PWD/build/release/cache"
+export PYTHONPATH="$PWD/build/release/python" MAREY_CACHE="${MAREY_CACHE:-$PWD/build/release/cache}"
 # torch warns that there is no NumPy, which is not used.
 export PYTHONWARNINGS="ignore:Failed to initialize NumPy:UserWarning"
 say "building the collector for this torch, some seconds the first time"

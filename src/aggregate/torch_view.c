@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "trace/model.h"
 
@@ -41,6 +42,53 @@ static enum marey_known decided(enum marey_known asked, bool by_file)
     return by_file ? MAREY_KNOWN_YES : MAREY_KNOWN_NO;
 }
 
+static bool take_digits(struct marey_str *rest, int *number)
+{
+    const size_t before = rest->len;
+
+    for (*number = 0; rest->len > 0 && *rest->ptr >= '0' && *rest->ptr <= '9' && *number < 100;) {
+        *number = *number * 10 + (*rest->ptr - '0');
+        rest->ptr++;
+        rest->len--;
+    }
+    return rest->len < before && *number < 100;
+}
+
+/* 213 of "2.13.0+cpu" in quotes, 0 of what is no version of a known view. */
+static int read_version(struct marey_str text)
+{
+    int major = 0;
+    int minor = 0;
+
+    if (text.len < 2)
+        return 0;
+    struct marey_str rest = {text.ptr + 1, text.len - 2};
+    if (!take_digits(&rest, &major) || rest.len == 0 || *rest.ptr != '.')
+        return 0;
+    rest = (struct marey_str){rest.ptr + 1, rest.len - 1};
+    if (!take_digits(&rest, &minor))
+        return 0;
+    const int version = major * 100 + minor;
+    return version < OLDEST_VERSION ? 0 : version;
+}
+
+/* Which torch Marey's recorder was in; 0: the head does not say. */
+static int recorded_version(const struct marey_trace *trace)
+{
+    struct marey_json json = marey__json(marey_trace_meta(trace, "marey"));
+    struct marey_str key;
+    int version = 0;
+
+    if (!marey__json_enter(&json, '{'))
+        return 0;
+    while (marey__json_key(&json, &key)) {
+        const struct marey_str value = marey__json_raw(&json);
+        if (marey__json_spells(key, "torch") && value.ptr != NULL)
+            version = read_version(value);
+    }
+    return json.failed ? 0 : version;
+}
+
 /* What a file does not tell, as far as it can be guessed. */
 static struct marey_torch_options complete_options(const struct marey_trace *trace,
                                                    const struct marey_torch_options *asked)
@@ -52,6 +100,8 @@ static struct marey_torch_options complete_options(const struct marey_trace *tra
         options.flops = asked->flops;
         options.python_functions = asked->python_functions;
     }
+    if (options.version == 0)
+        options.version = recorded_version(trace);
     if (options.version == 0)
         options.version =
             marey_trace_meta(trace, "host_name").len > 0 ? HOST_NAME_VERSION : NO_HOST_NAME_VERSION;

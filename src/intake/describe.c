@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "intake/walk.h"
+#include "record/tls.h"
 
 uint32_t marey__intake_number(struct intake *in, int64_t number)
 {
@@ -110,7 +111,7 @@ static void add_meta(struct intake *in, const char *key, const char *format, ...
 
 static void add_meta(struct intake *in, const char *key, const char *format, ...)
 {
-    char json[320];
+    char json[400];
     va_list values;
 
     va_start(values, format);
@@ -139,6 +140,19 @@ static struct own_numbers own_numbers(const struct marey_recorded_args *args)
     return most;
 }
 
+/* Which torch is recorded, if one is. A text that needs escapes is no version. */
+static void add_torch(char *json, size_t size)
+{
+    static const char harmless[] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+-_";
+
+    marey__recorder_lock();
+    const char *version = marey__collector_version("torch");
+    marey__recorder_unlock();
+    if (version != NULL && strlen(version) < size / 2 && version[strspn(version, harmless)] == '\0')
+        (void)snprintf(json, size, ", \"torch\": \"%s\"", version);
+}
+
 /* What the recorder says of the sessions, so that a file of them says it too: import's
  * take_recording reads it. whole_ns is how long it was recorded without a loss. */
 static void add_own_meta(struct intake *in)
@@ -147,12 +161,14 @@ static void add_own_meta(struct intake *in)
     const struct marey_account *account = marey__builder_account(in->builder);
     const struct own_numbers most = own_numbers(in->args);
     char cost[60] = "";
+    char torch[60] = "";
     char losses[120] = "";
 
     if (most.range_cost_ns != MAREY_UNKNOWN)
         (void)snprintf(cost, sizeof cost, ", \"range_cost_ns\": %lld",
                        (long long)most.range_cost_ns);
 
+    add_torch(torch, sizeof torch);
     if (account->count[MAREY_REASON_LOST] > 0)
         (void)snprintf(losses, sizeof losses, ", \"lost\": %llu",
                        (unsigned long long)account->count[MAREY_REASON_LOST]);
@@ -165,8 +181,8 @@ static void add_own_meta(struct intake *in)
     }
     add_meta(
         in, "marey",
-        "{\"version\": \"%s\", \"clock\": \"%s\", \"clock_error_ns\": %lld%s, \"open\": %llu%s}",
-        MAREY_VERSION_STRING, first->session->is_tsc ? "tsc" : "monotonic",
+        "{\"version\": \"%s\"%s, \"clock\": \"%s\", \"clock_error_ns\": %lld%s, \"open\": %llu%s}",
+        MAREY_VERSION_STRING, torch, first->session->is_tsc ? "tsc" : "monotonic",
         (long long)most.clock_error_ns, cost, (unsigned long long)in->n_cut, losses);
 }
 

@@ -56,6 +56,21 @@ static enum marey_status join_locked(const struct marey_collector *collector,
     return status;
 }
 
+const char *marey__collector_version(const char *name)
+{
+    const struct marey_recorder *recorder = &marey__recorder;
+    const size_t len = strlen(name);
+
+    for (uint32_t i = 0; i < recorder->n_collectors; i++) {
+        const struct marey_collector *collector = recorder->collector[i].collector;
+        const char *built_for = collector->built_for;
+        if (strcmp(collector->name, name) == 0 && built_for != NULL &&
+            strncmp(built_for, name, len) == 0 && built_for[len] == ' ')
+            return built_for + len + 1;
+    }
+    return NULL;
+}
+
 /* The library stays loaded, also after a failure: a framework may hold its hooks. */
 enum marey_status marey_collector_load(const char *path, struct marey_error *err)
 {

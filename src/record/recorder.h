@@ -81,6 +81,10 @@ void marey__recorder_recycle(struct marey_session *gone);
  * which live on keep although no session needs them, one each. Under the lock. */
 uint32_t marey__recorder_count_idle(void);
 
+/* collector.c: which version the collector of that name is built for, "2.13.0" of "torch 2.13.0",
+ * for as long as the process lives; NULL: none is loaded, or it does not say. Under the lock. */
+const char *marey__collector_version(const char *name);
+
 /* Tells the collectors the union of what sessions want. Under the lock.
  * \fails MAREY_UNSUPPORTED: one refused; all are told the former union again */
 enum marey_status marey__recorder_set_wants(uint32_t wants, struct marey_error *err);

@@ -570,6 +570,23 @@ with torch.profiler.record_function("forward"):
 
 
 @needs_torch
+@pytest.mark.parametrize("end", ["", "import os, time; os.kill(os.getpid(), 15); time.sleep(10)"])
+def test_a_trace_says_which_torch_it_is_of(run: Runner, end: str) -> None:
+    run.script("import torch; print(torch.__version__); torch.ones(3)\n" + end)
+    (path,) = run.folder.glob("*.json.gz")
+    trace = marey.load(path)
+    version = run.plain(sys.executable, "-c", "import torch; print(torch.__version__)").stdout.strip()
+    assert trace.metadata["marey"]["torch"] == version
+    assert trace.view(compat="torch").options.version == ".".join(version.split(".")[:2])
+
+
+def test_without_torch_a_trace_says_nothing_of_it(run: Runner) -> None:
+    run.script(MARKED)
+    (path,) = run.folder.glob("*.json.gz")
+    assert "torch" not in marey.load(path).metadata["marey"]
+
+
+@needs_torch
 def test_torchs_own_profiler_works_inside(run: Runner) -> None:
     done = run.script("""
 import torch

@@ -263,6 +263,36 @@ static void python_functions_are_rows_by_version(void **state)
     close_fixture(&fixture);
 }
 
+/* What Marey's recorder says is taken; what is no version, or older than any known view, is not. */
+static void a_recording_tells_its_torch(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *marey;
+        int version;
+    } cases[] = {
+        {"{\"open\": 0, \"torch\": \"2.13.0+cpu\"}", 213},
+        {"{\"torch\": \"2.9\"}", 209},
+        {"{\"torch\": \"2.3.1\"}", 211},
+        {"{\"torch\": \"2.\"}", 211},
+        {"{\"torch\": \"2.1300000000000\"}", 211},
+        {"{\"torch\": \"\"}", 211},
+        {"{\"torch\": 2.13}", 211},
+        {"{\"torch\": null}", 211},
+        {"{\"torch\": {\"torch\": \"2.13\"}}", 211},
+        {"2.13", 211},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture fixture;
+        char head[80];
+        (void)snprintf(head, sizeof head, "\"marey\": %s,", cases[i].marey);
+        open_with(&fixture, head, OP("op", "010", "5", "1"), NULL);
+        EXPECT_I64(marey_torch_view_options(fixture.view).version, cases[i].version);
+        close_fixture(&fixture);
+    }
+}
+
 /* ---- what is shown although we set it aside ---- */
 
 static void negative_durations_are_shown(void **state)
@@ -524,6 +554,7 @@ int main(void)
         cmocka_unit_test(flops_follow_torch),
         cmocka_unit_test(shapes_show_lists_of_tensors_as_empty),
         cmocka_unit_test(python_functions_are_rows_by_version),
+        cmocka_unit_test(a_recording_tells_its_torch),
         cmocka_unit_test(negative_durations_are_shown),
         cmocka_unit_test(hidden_events_are_dropped),
         cmocka_unit_test(threads_are_numbered_by_arrows),
