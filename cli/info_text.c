@@ -2,6 +2,7 @@
  * info_text.c - `marey info` for people: one line a fact, the important first.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -41,15 +42,55 @@ static void add_more(struct text *text, size_t n_left)
 
 /* ---- files ------------------------------------------------------------------------ */
 
-static void add_sizes(struct text *text, const struct info_source *source)
+/* What stands in the same file as a source and behind it: processes, or cycles of them. */
+struct contents {
+    size_t n; /* with the source */
+    size_t n_processes;
+    uint64_t size_bytes;
+};
+
+static bool is_in_file_before(const struct info *info, size_t source_idx)
 {
-    text_add_bytes_size(text, source->source->size_bytes);
+    const struct info_source *sources = info->sources;
+
+    return source_idx > 0 &&
+           sources[source_idx].source->path_id == sources[source_idx - 1].source->path_id;
+}
+
+static struct contents contents_of(const struct info *info, size_t source_idx)
+{
+    struct contents contents = {0};
+
+    for (size_t i = source_idx; i < info->n_sources; i++) {
+        if (i > source_idx && !is_in_file_before(info, i))
+            break;
+        contents.n++;
+        contents.n_processes += info->sources[i].source->cycle_of == i;
+        contents.size_bytes += info->sources[i].source->size_bytes;
+    }
+    return contents;
+}
+
+static void add_sizes(struct text *text, const struct info_source *source,
+                      const struct contents *contents)
+{
+    text_add_bytes_size(text, contents->size_bytes);
     text_add(text, " of JSON");
     if (source->source->is_gzip && source->stored_bytes != MAREY_UNKNOWN) {
         text_add(text, ", ");
         text_add_bytes_size(text, (uint64_t)source->stored_bytes);
         text_add(text, " compressed");
     }
+    if (contents->n == 1)
+        return;
+    text_add(text, ", ");
+    if (contents->n_processes < contents->n)
+        add_number(text, contents->n, "cycle");
+    if (contents->n_processes < contents->n && contents->n_processes > 1)
+        text_add(text, " of ");
+    if (contents->n_processes > 1)
+        text_add(text, "%zu processes", contents->n_processes);
+    text_add(text, " in it");
 }
 
 static void add_rank(struct text *text, const struct info *info, uint32_t source_idx)
@@ -206,14 +247,35 @@ static void add_common(struct text *text, const struct info *info, uint32_t sour
     add_devices(text, info, source_idx);
 }
 
+/* The head of a source that is not the first in its file. */
+static void add_place_in_file(struct text *text, const struct info *info, uint32_t source_idx)
+{
+    const struct marey_source *source = info->sources[source_idx].source;
+    size_t number = 1;
+    char label[40];
+
+    while (is_in_file_before(info, source_idx + 1 - number))
+        number++;
+    snprintf(label, sizeof label, "  %s %zu", source->cycle_of == source_idx ? "process" : "cycle",
+             number);
+    text_add(text, "%-*s ", LABEL_COLUMNS - 1, label);
+    text_add_bytes_size(text, source->size_bytes);
+    text_add(text, " of JSON");
+}
+
 static void add_head(struct text *text, const struct info *info, uint32_t source_idx)
 {
     const struct info_source *source = &info->sources[source_idx];
 
+    if (is_in_file_before(info, source_idx)) {
+        add_place_in_file(text, info, source_idx);
+        return;
+    }
+    const struct contents contents = contents_of(info, source_idx);
     add_label(text, "file");
     add_string(text, info, source->source->path_id);
     text_add(text, ", ");
-    add_sizes(text, source);
+    add_sizes(text, source, &contents);
 }
 
 static void add_file(struct text *text, const struct info *info, uint32_t source_idx,
