@@ -516,6 +516,24 @@ static void add_metadata(struct marey_kineto *kineto, struct incoming *in)
     marey__builder_add_meta_record(kineto->builder, &record);
 }
 
+/* An end needs no more than the process and thread of its begin, of which the category and the args
+ * decide the track: where it does not tell those, it ends what was begun there last. */
+static uint32_t track_of_end(struct marey_kineto *kineto, const struct incoming *in)
+{
+    const struct marey_resolved *to = in->to;
+    struct marey_builder *builder = kineto->builder;
+    const bool has_cat = !is_missing(&in->fields->value[MAREY_FIELD_CAT]);
+    const uint32_t opened = marey__builder_opened_at(builder, to->process_id, to->thread_id);
+
+    if (!has_cat && opened != MAREY_NONE)
+        return opened;
+    const uint32_t told =
+        marey__kineto_track(kineto, to->kind, to->process_id, to->thread_id, in->launch);
+    const bool is_of_kind = opened != MAREY_NONE &&
+                            marey__builder_track_kind(builder, opened) == track_kind_of(to->kind);
+    return is_of_kind && !marey__builder_has_open(builder, told) ? opened : told;
+}
+
 /* ---- dispatch ---------------------------------------------------------------------------- */
 
 typedef void (*add_fn)(struct marey_kineto *kineto, struct incoming *in);
@@ -630,8 +648,9 @@ static void dispatch(struct marey_kineto *kineto, struct incoming *in)
         return;
     }
     kineto->n_events++;
-    to->track_idx =
-        marey__kineto_track(kineto, to->kind, to->process_id, to->thread_id, in->launch);
+    to->track_idx = to->phase == 'E' ? track_of_end(kineto, in)
+                                     : marey__kineto_track(kineto, to->kind, to->process_id,
+                                                           to->thread_id, in->launch);
     if (phase_table[row].has_time && in->ts == MAREY_TIME_NONE)
         quarantine(kineto, in, MAREY_REASON_NO_TS, MAREY_UNKNOWN);
     else if (phase_table[row].has_time && in->ts == MAREY_TIME_RANGE)

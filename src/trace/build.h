@@ -32,6 +32,13 @@ struct marey_open_row {
     uint32_t below; /* position in the array, MAREY_NONE */
 };
 
+/* The same by where a record was written, whatever track it was put on. Rows that have ended since
+ * lie in it still. */
+struct marey_written_row {
+    uint32_t row;
+    uint32_t below;
+};
+
 struct marey_open_track {
     uint32_t top;    /* MAREY_NONE: nothing open */
     int64_t last_ns; /* of the last B or E record; MAREY_UNKNOWN before the first */
@@ -44,12 +51,18 @@ struct marey_builder {
     uint32_t source_idx;
     struct marey_hashmap track_map; /* hash of the key, probed by adding 1 */
     struct marey_hashmap async_map;
+    struct marey_hashmap written_map; /* process and thread as written -> top of `written` */
     struct marey_hashmap meta_map;    /* source and key of a member -> its place */
     struct marey_hashmap late_labels; /* categories and arrows without a place of their own */
     MAREY_ARRAY(struct marey_source_mark) marks;
     MAREY_ARRAY(struct marey_open_row) open;
+    MAREY_ARRAY(struct marey_written_row) written;
     MAREY_ARRAY(struct marey_open_track) open_tracks; /* by track index, as far as needed */
 };
+
+/* opened.c: remembers a row that has just begun; forgets all of them where a source begins. */
+void marey__opened_add(struct marey_builder *builder, uint32_t row);
+void marey__opened_forget(struct marey_builder *builder);
 
 /* processes.c: which sources are cycles of one process, and the ranks of those that tell none.
  * Times are absolute, rows and tracks in the order of the file. False without memory. */

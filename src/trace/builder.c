@@ -35,6 +35,7 @@ struct marey_builder *marey__builder_new(const struct marey_alloc *alloc)
     marey__hashmap_init(&builder->track_map, alloc);
     marey__hashmap_init(&builder->async_map, alloc);
     marey__hashmap_init(&builder->late_labels, alloc);
+    marey__hashmap_init(&builder->written_map, alloc);
     marey__hashmap_init(&builder->meta_map, alloc);
     builder->trace = marey__trace_new(alloc);
     if (builder->trace == NULL) {
@@ -51,9 +52,12 @@ void marey__builder_free(struct marey_builder *builder)
     const struct marey_alloc alloc = builder->alloc;
     marey__dealloc(&alloc, builder->marks.at, builder->marks.capacity, sizeof *builder->marks.at);
     marey__dealloc(&alloc, builder->open.at, builder->open.capacity, sizeof *builder->open.at);
+    marey__dealloc(&alloc, builder->written.at, builder->written.capacity,
+                   sizeof *builder->written.at);
     marey__dealloc(&alloc, builder->open_tracks.at, builder->open_tracks.capacity,
                    sizeof *builder->open_tracks.at);
     marey__hashmap_release(&builder->meta_map);
+    marey__hashmap_release(&builder->written_map);
     marey__hashmap_release(&builder->late_labels);
     marey__hashmap_release(&builder->async_map);
     marey__hashmap_release(&builder->track_map);
@@ -110,6 +114,7 @@ uint32_t marey__builder_begin_source(struct marey_builder *builder, const char *
         .meta_record = trace->meta_records.n,
         .cycle_of = MAREY_NONE,
     };
+    marey__opened_forget(builder);
     builder->source_idx = (uint32_t)trace->sources.n++;
     trace->sources.at[builder->source_idx] = (struct marey_source){
         .path_id = path_id,
@@ -186,6 +191,12 @@ uint8_t marey__builder_category(struct marey_builder *builder, struct marey_str 
 enum marey_kind marey__builder_kind(const struct marey_builder *builder, uint8_t cat_id)
 {
     return builder->trace->category[cat_id].kind;
+}
+
+enum marey_track_kind marey__builder_track_kind(const struct marey_builder *builder,
+                                                uint32_t track_idx)
+{
+    return builder->trace->tracks.at[track_idx].kind;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -407,8 +418,8 @@ void marey__builder_begin_slice(struct marey_builder *builder, const struct mare
     begun.dur_ns = 0;
     check_clock(builder, track, slice->start_ns, slice->offset);
     put_slice(builder, &begun, MAREY_SLICE_OPEN | MAREY_SLICE_FROM_BEGIN);
-    if (!builder->failed)
-        (void)push_open(builder, (uint32_t)row, &track->top);
+    if (!builder->failed && push_open(builder, (uint32_t)row, &track->top))
+        marey__opened_add(builder, (uint32_t)row);
 }
 
 /* A pair that ends before it begins leaves the columns. */

@@ -98,6 +98,9 @@ enum marey_kind marey__builder_kind(const struct marey_builder *builder, uint8_t
 /* The index of a track of the current source, made if new; MAREY_NONE without memory. */
 uint32_t marey__builder_track(struct marey_builder *builder, const struct marey_track_key *key);
 
+enum marey_track_kind marey__builder_track_kind(const struct marey_builder *builder,
+                                                uint32_t track_idx);
+
 /* Of the current source `done` bytes of `all` have been added: makes room for the rest as if it was
  * like them, so that columns need not be moved while they grow. */
 void marey__builder_expect(struct marey_builder *builder, uint64_t done, uint64_t all);
@@ -120,6 +123,13 @@ void marey__builder_add_slice(struct marey_builder *builder, const struct marey_
 void marey__builder_begin_slice(struct marey_builder *builder, const struct marey_new_slice *slice);
 void marey__builder_end_slice(struct marey_builder *builder, uint32_t track_idx, int64_t ts_ns,
                               uint32_t name_id, uint64_t offset);
+
+/* The track of the slice of this source that began last of those that are open and were written
+ * with this process and thread; MAREY_NONE: none is open. */
+uint32_t marey__builder_opened_at(struct marey_builder *builder, uint32_t process_id,
+                                  uint32_t thread_id);
+
+bool marey__builder_has_open(const struct marey_builder *builder, uint32_t track_idx);
 
 /* For who knows the rows himself: the columns of slices as they are being built, lent with room
  * for so many more. Rows are added, ended and cut by the functions of trace/lent_rows.h, and are

@@ -23,6 +23,50 @@ static void pairs_become_slices(void **state)
     marey_trace_free(trace);
 }
 
+#define BEGIN(cat, ts, args)                                                                       \
+    "{\"ph\":\"B\",\"cat\":\"" cat "\",\"name\":\"n\",\"pid\":0,\"tid\":7,\"ts\":" ts              \
+    ",\"args\":{" args "}}"
+#define END(ts, rest) "{\"ph\":\"E\",\"pid\":0,\"tid\":7,\"ts\":" ts rest "}"
+#define STREAM "\"device\":0,\"context\":1,\"stream\":7"
+
+/* Process and thread as written are enough for an end: it ends what began there last. With a
+ * category, what is open on the track of that comes first. */
+static void an_end_finds_its_begin_on_any_track(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t host_ns; /* 0: there is none */
+        int64_t device_ns;
+        unsigned n_unmatched;
+    } cases[] = {
+        {LIST(BEGIN("kernel", "1", STREAM) "," END("9", "")), 0, 8000, 0},
+        {LIST(BEGIN("kernel", "1", STREAM) "," END("9", ",\"cat\":\"kernel\"")), 0, 8000, 0},
+        {LIST(BEGIN("cpu_op", "1", "") "," BEGIN("kernel", "2",
+                                                 STREAM) "," END("4", "") "," END("9", "")),
+         8000, 2000, 0},
+        {LIST(BEGIN("kernel", "1", STREAM) "," BEGIN("cpu_op", "2",
+                                                     "") "," END("4", "") "," END("9", "")),
+         2000, 8000, 0},
+        {LIST(BEGIN("cpu_op", "1", "") "," BEGIN("kernel", "2", STREAM) "," END(
+             "4", ",\"cat\":\"cpu_op\"") "," END("9", "") "," END("10", "")),
+         3000, 7000, 1},
+        {LIST(BEGIN("kernel", "1", STREAM) "," END("4", ",\"cat\":\"cpu_op\"") "," END("9", "")), 0,
+         8000, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct marey_trace *trace = read_text(cases[i].text);
+        const struct marey_slices slices = marey_trace_slices(trace);
+        const size_t n = cases[i].host_ns == 0 ? 1 : 2;
+        EXPECT_U64(slices.n, n);
+        EXPECT_I64(slices.dur_ns[n - 1], cases[i].device_ns);
+        EXPECT_I64(slices.dur_ns[0], n == 1 ? cases[i].device_ns : cases[i].host_ns);
+        EXPECT_U64(count_of(trace, "unmatched_end"), cases[i].n_unmatched);
+        EXPECT_U64(count_of(trace, "unclosed_begin"), 0);
+        marey_trace_free(trace);
+    }
+}
+
 static void instants_and_counters_are_points(void **state)
 {
     (void)state;
@@ -305,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_become_slices),
+        cmocka_unit_test(an_end_finds_its_begin_on_any_track),
         cmocka_unit_test(instants_and_counters_are_points),
         cmocka_unit_test(flows_keep_ids_of_any_form),
         cmocka_unit_test(flows_without_an_id_are_counted),
