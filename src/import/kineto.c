@@ -141,6 +141,27 @@ enum marey_time marey__kineto_time(const struct marey_value *value, int64_t *ns)
     return MAREY_TIME_OK;
 }
 
+/* The text that a short string means, until the scratch is used again. */
+static struct marey_str spelt(struct marey_kineto *kineto, const struct marey_value *value)
+{
+    struct marey_textbuf *scratch = &kineto->scratch;
+
+    if (!value->has_escape)
+        return value->text;
+    marey__text_reset(scratch);
+    marey__json_unescape(value->text, scratch);
+    kineto->names.failed |= marey__text_failed(scratch);
+    return (struct marey_str){scratch->ptr, scratch->len};
+}
+
+/* A time that may be in quotes, the text that its digits mean too. */
+static struct marey_value spelt_time(struct marey_kineto *kineto, const struct marey_value *value)
+{
+    return value->type == MAREY_VALUE_STRING && value->has_escape
+               ? (struct marey_value){.text = spelt(kineto, value), .type = value->type}
+               : *value;
+}
+
 /* What a string means to whoever reads it after a writer mended it. */
 static struct marey_str id_text(struct marey_kineto *kineto, const struct marey_value *value)
 {
@@ -323,10 +344,10 @@ static enum marey_reason reason_of_no_time(const struct marey_value *dur)
 
 static void add_complete(struct marey_kineto *kineto, struct incoming *in)
 {
-    const struct marey_value *dur = &in->fields->value[MAREY_FIELD_DUR];
+    const struct marey_value dur = spelt_time(kineto, &in->fields->value[MAREY_FIELD_DUR]);
     struct marey_new_slice slice = slice_of(in);
     int64_t dur_ns = 0;
-    const enum marey_time found = marey__kineto_time(dur, &dur_ns);
+    const enum marey_time found = marey__kineto_time(&dur, &dur_ns);
 
     if (found == MAREY_TIME_RANGE ||
         (found == MAREY_TIME_OK && slice.start_ns > MAREY_TIME_LIMIT_NS - dur_ns)) {
@@ -343,7 +364,7 @@ static void add_complete(struct marey_kineto *kineto, struct incoming *in)
         return;
     }
     if (found == MAREY_TIME_NONE)
-        note(kineto, in, reason_of_no_time(dur));
+        note(kineto, in, reason_of_no_time(&dur));
     else
         slice.dur_ns = dur_ns;
     note_missing(kineto, in, true);
@@ -570,19 +591,6 @@ static void note_damage(struct marey_kineto *kineto, const struct incoming *in, 
         note(kineto, in, MAREY_REASON_BAD_ESCAPE);
 }
 
-/* The text that a short string means, until the scratch is used again. */
-static struct marey_str spelt(struct marey_kineto *kineto, const struct marey_value *value)
-{
-    struct marey_textbuf *scratch = &kineto->scratch;
-
-    if (!value->has_escape)
-        return value->text;
-    marey__text_reset(scratch);
-    marey__json_unescape(value->text, scratch);
-    kineto->names.failed |= marey__text_failed(scratch);
-    return (struct marey_str){scratch->ptr, scratch->len};
-}
-
 static char phase_of(struct marey_kineto *kineto, const struct marey_value *ph)
 {
     const struct marey_str text = spelt(kineto, ph);
@@ -594,6 +602,19 @@ static char phase_of(struct marey_kineto *kineto, const struct marey_value *ph)
 static bool is_no_object(const struct marey_value *args)
 {
     return !is_missing(args) && args->type != MAREY_VALUE_OBJECT;
+}
+
+/* The ts, and whether one of the times is in quotes. */
+static uint32_t read_times(struct marey_kineto *kineto, struct incoming *in)
+{
+    const struct marey_value *value = in->fields->value;
+    const struct marey_value ts = spelt_time(kineto, &value[MAREY_FIELD_TS]);
+
+    in->ts = marey__kineto_time(&ts, &in->ts_ns);
+    const bool is_ts_quoted = ts.type == MAREY_VALUE_STRING && in->ts == MAREY_TIME_OK;
+    const struct marey_value dur = spelt_time(kineto, &value[MAREY_FIELD_DUR]);
+    const bool is_dur_quoted = dur.type == MAREY_VALUE_STRING && is_number_text(dur.text);
+    return is_ts_quoted || is_dur_quoted ? NUMBER_IN_QUOTES : 0;
 }
 
 static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
@@ -611,11 +632,7 @@ static const char *resolve(struct marey_kineto *kineto, struct incoming *in)
     const struct marey_str scope = spelt(kineto, &value[MAREY_FIELD_S]);
     to->scope = scope.len > 0 ? (uint8_t)scope.ptr[0] : 0;
     to->track_idx = MAREY_NONE;
-    in->ts = marey__kineto_time(&value[MAREY_FIELD_TS], &in->ts_ns);
-    if ((value[MAREY_FIELD_TS].type == MAREY_VALUE_STRING && in->ts == MAREY_TIME_OK) ||
-        (value[MAREY_FIELD_DUR].type == MAREY_VALUE_STRING &&
-         is_number_text(value[MAREY_FIELD_DUR].text)))
-        damage |= NUMBER_IN_QUOTES;
+    damage |= read_times(kineto, in);
     for (int i = MAREY_FIELD_TS; i <= MAREY_FIELD_DUR; i++) {
         int64_t ns = 0;
         if (value[i].type != MAREY_VALUE_NUMBER || is_number_text(value[i].text))

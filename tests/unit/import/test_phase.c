@@ -307,12 +307,14 @@ static void missing_members_are_found(void **state)
 static void numbers_in_quotes_are_read_and_counted(void **state)
 {
     (void)state;
-    struct marey_trace *trace =
-        read_text(LIST(X("a", "\"1.5\"", "\"3\"") "," X("b", "7", "\"1e0\"")));
-    EXPECT_U64(count_of(trace, "number_as_text"), 2);
+    struct marey_trace *trace = read_text(LIST(X("a", "\"1.5\"", "\"3\"") "," X(
+        "b", "7", "\"1e0\"") "," X("c", "\"\\u0039\"", "\"\\u0032.\\u0035\"")));
+    EXPECT_U64(count_of(trace, "number_as_text"), 3);
     EXPECT_I64(marey_trace_slices(trace).start_ns[0], 1500);
     EXPECT_I64(marey_trace_slices(trace).dur_ns[0], 3000);
     EXPECT_I64(marey_trace_slices(trace).dur_ns[1], 1000);
+    EXPECT_I64(marey_trace_slices(trace).start_ns[2], 9000);
+    EXPECT_I64(marey_trace_slices(trace).dur_ns[2], 2500);
     marey_trace_free(trace);
 }
 
