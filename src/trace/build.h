@@ -12,6 +12,9 @@
 #define MAREY_ROW_LINKED 0x40
 #define MAREY_ROW_CUT 0x20 /* open, and its duration is known */
 
+/* The duration of an asynchronous span that was set aside; gone after the finish. */
+#define MAREY_SPAN_DROPPED INT64_C(-1)
+
 /* Where a source's rows begin, so that its base time can be added at the end. */
 struct marey_source_mark {
     size_t slice;

@@ -546,6 +546,22 @@ static void begin_async(struct marey_builder *builder, const struct marey_new_po
         trace->async_spans.n++;
 }
 
+/* As a pair of B and E does, one that ends before it begins leaves the table: written without its
+ * end it would take that of the span around it. */
+static void drop_async(struct marey_builder *builder, struct marey_async_span *span, int64_t dur_ns)
+{
+    span->dur_ns = MAREY_SPAN_DROPPED;
+    marey__builder_quarantine(builder, MAREY_REASON_NEGATIVE_DUR,
+                              &(struct marey_new_slice){
+                                  .start_ns = span->start_ns,
+                                  .dur_ns = dur_ns,
+                                  .offset = span->offset,
+                                  .track_idx = span->track_idx,
+                                  .name_id = span->name_id,
+                                  .cat_id = (uint8_t)span->cat_id,
+                              });
+}
+
 static void end_async(struct marey_builder *builder, const struct marey_new_point *point,
                       uint32_t *top)
 {
@@ -557,12 +573,14 @@ static void end_async(struct marey_builder *builder, const struct marey_new_poin
     const struct marey_open_row open = builder->open.at[*top];
     *top = open.below;
     struct marey_async_span *span = &trace->async_spans.at[open.row];
-    int64_t dur = 0;
+    const int64_t dur = point->ts_ns - span->start_ns; /* both within MAREY_TIME_LIMIT_NS */
     span->end_offset = point->offset;
-    if (!__builtin_sub_overflow(point->ts_ns, span->start_ns, &dur) && dur >= 0)
+    if (dur >= 0) {
         span->dur_ns = dur;
-    else
-        marey__account_note(&trace->account, MAREY_REASON_CLOCK_STEPPED_BACK, point->offset);
+        return;
+    }
+    marey__account_note(&trace->account, MAREY_REASON_CLOCK_STEPPED_BACK, point->offset);
+    drop_async(builder, span, dur);
 }
 
 void marey__builder_add_async(struct marey_builder *builder, const struct marey_new_point *point,

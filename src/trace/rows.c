@@ -458,10 +458,22 @@ static int compare_spans(const void *ctx, uint32_t a, uint32_t b)
     return compare_u64(span[a].offset, span[b].offset);
 }
 
+/* Those that were set aside are out of the columns. */
+static size_t drop_spans(struct marey_trace *trace)
+{
+    struct marey_async_span *span = trace->async_spans.at;
+    size_t n = 0;
+    for (size_t i = 0; i < trace->async_spans.n; i++)
+        if (span[i].dur_ns != MAREY_SPAN_DROPPED)
+            span[n++] = span[i];
+    trace->async_spans.n = n;
+    return n;
+}
+
 bool marey__sort_async_spans(struct marey_trace *trace)
 {
     const struct marey_alloc *alloc = &trace->alloc;
-    const size_t n = trace->async_spans.n;
+    const size_t n = drop_spans(trace);
     const size_t capacity = trace->async_spans.capacity;
     if (n == 0)
         return true;

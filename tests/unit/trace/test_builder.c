@@ -206,6 +206,31 @@ static void async_pairs_meet_by_id(void **state)
     marey_trace_free(trace);
 }
 
+/* As a pair of B and E does: it leaves the table, and takes no end of another. */
+static void async_span_that_ends_before_it_begins_is_set_aside(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    add_async(&make, "outer", "1", 5, 'b');
+    add_async(&make, "inner", "1", 24, 'b');
+    add_async(&make, "inner", "1", 9, 'e');
+    add_async(&make, "outer", "1", 30, 'e');
+    struct marey_trace *trace = make_trace_end(&make);
+    size_t n = 0;
+    const struct marey_async_span *spans = marey_trace_async_spans(trace, &n);
+    EXPECT_U64(n, 1);
+    EXPECT_VIEW(marey_trace_string(trace, spans[0].name_id), "outer");
+    EXPECT_I64(spans[0].dur_ns, 25);
+    const struct marey_quarantined *rows = marey_trace_quarantined(trace, &n);
+    EXPECT_U64(n, 1);
+    EXPECT_VIEW(marey_trace_string(trace, rows[0].name_id), "inner");
+    EXPECT_I64(rows[0].dur_ns, -15);
+    EXPECT_U64(ledger_count(trace, "negative_dur"), 1);
+    marey_trace_free(trace);
+}
+
 /* ---- tracks --------------------------------------------------------------------- */
 
 static void expect_ids(const struct marey_trace *trace, const struct marey_track *track,
@@ -661,6 +686,7 @@ int main(void)
         cmocka_unit_test(ends_in_the_wrong_order_follow_the_stack),
         cmocka_unit_test(clock_that_steps_back_is_said),
         cmocka_unit_test(async_pairs_meet_by_id),
+        cmocka_unit_test(async_span_that_ends_before_it_begins_is_set_aside),
         cmocka_unit_test(tracks_are_ordered_by_what_they_are),
         cmocka_unit_test(tracks_are_apart_by_rank_and_kind),
         cmocka_unit_test(tracks_have_the_first_name_given),
