@@ -389,13 +389,31 @@ bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *p
 
 /* ---- flows ------------------------------------------------------------------ */
 
+/* Ids of text, whose top bit is set, hold the number of their string, which is of the order in the
+ * file, as those of labels are: what they say decides. */
+static int compare_flow_ids(const struct marey_trace *trace, uint64_t a, uint64_t b)
+{
+    const uint64_t top = UINT64_C(1) << 63;
+    if (a == b || (a & b & top) == 0)
+        return compare_u64(a, b);
+    return compare_names(trace, (uint32_t)a, (uint32_t)b);
+}
+
+static int compare_labels(const struct marey_trace *trace, uint8_t a, uint8_t b)
+{
+    const struct marey_flow_label *label = trace->flow_label;
+    const int category = compare_names(trace, label[a].cat_name_id, label[b].cat_name_id);
+    return category != 0 ? category : compare_names(trace, label[a].name_id, label[b].name_id);
+}
+
 static int compare_flows(const void *ctx, uint32_t a, uint32_t b)
 {
-    const struct marey_flow_columns *flows = ctx;
+    const struct marey_trace *trace = ctx;
+    const struct marey_flow_columns *flows = &trace->flows;
     if (flows->id[a] != flows->id[b])
-        return compare_u64(flows->id[a], flows->id[b]);
+        return compare_flow_ids(trace, flows->id[a], flows->id[b]);
     if (flows->label_idx[a] != flows->label_idx[b])
-        return (int)flows->label_idx[a] - (int)flows->label_idx[b];
+        return compare_labels(trace, flows->label_idx[a], flows->label_idx[b]);
     if (flows->phase[a] != flows->phase[b])
         return (int)flows->phase[b] - (int)flows->phase[a]; /* s, then f */
     return compare_u64(a, b);
@@ -437,7 +455,7 @@ bool marey__sort_flows(struct marey_trace *trace)
     if (is_done) {
         (void)group_rows(flows->track_idx, NULL, n, perm, first, n_tracks);
         is_done = sort_groups(
-            trace, &(struct sorting){alloc, perm, first, flows->ts_ns, compare_flows, flows});
+            trace, &(struct sorting){alloc, perm, first, flows->ts_ns, compare_flows, trace});
     }
     is_done =
         is_done && gather_flows(alloc, flows, &(struct order){perm, n, threads_for(trace, n)});

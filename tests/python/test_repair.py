@@ -420,6 +420,42 @@ def test_converting_again_counts_no_damage_again(value: str, name: str, command:
         assert written.read_bytes() == files[1].read_bytes()
 
 
+ARROWS = (
+    '{"ph":"s","cat":"fwdbwd","name":"y","id":1,"pid":1,"tid":1,"ts":5}',
+    '{"ph":"s","cat":"ac2g","name":"x","id":1,"pid":1,"tid":1,"ts":5}',
+    '{"ph":"s","cat":"ac2g","name":"x","id":"q","pid":1,"tid":1,"ts":5}',
+    '{"ph":"s","cat":"ac2g","name":"x","id":"p","pid":1,"tid":1,"ts":5}',
+    '{"ph":"s","cat":"ac2g","name":"x","id":0,"pid":1,"tid":1,"ts":1}',
+)
+STEPPED_BACK = (
+    '{"ph":"b","cat":"async","name":"outer","id":"5","pid":1,"tid":1,"ts":5}',
+    '{"ph":"b","cat":"async","name":"inner","id":"5","pid":1,"tid":1,"ts":24}',
+    '{"ph":"e","cat":"async","name":"inner","id":"5","pid":1,"tid":1,"ts":9}',
+    '{"ph":"e","cat":"async","name":"outer","id":"5","pid":1,"tid":1,"ts":30}',
+)
+
+
+@pytest.mark.parametrize("records", [ARROWS, STEPPED_BACK])
+@pytest.mark.parametrize("how", ["convert", "convert --scrub", "repair"])
+def test_writing_its_own_output_changes_nothing(
+    how: str, records: tuple[str, ...], command: Path, tmp_path: Path
+) -> None:
+    how = how.removeprefix("convert").strip()
+    first, second, third = (tmp_path / f"{i}.json" for i in range(3))
+    first.write_text('{"traceEvents":[' + ",".join(records) + "]}", encoding="utf-8")
+    assert write(command, how, first, second) == write(command, how, second, third)
+    spans = [[(s.name, s.dur_ns) for s in marey.load(file).async_spans()] for file in (first, second)]
+    assert spans[0] == spans[1]
+
+
+def test_the_order_of_arrows_is_not_of_the_file(command: Path, tmp_path: Path) -> None:
+    written = set()
+    for records in (ARROWS, ARROWS[::-1]):
+        (tmp_path / "in.json").write_text('{"traceEvents":[' + ",".join(records) + "]}", encoding="utf-8")
+        written.add(write(command, "", tmp_path / "in.json", tmp_path / "out.json"))
+    assert len(written) == 1
+
+
 def producer(command: Path, trace: Path) -> list[dict[str, Any]]:
     files = json.loads(run(command, "info", "--format", "json", trace).stdout)["files"]
     return [file["written_by"] for file in files]
