@@ -215,7 +215,7 @@ static enum marey_status read_all(struct marey_document *doc, struct marey_error
         else
             MAREY_TRY(pass_false_head(doc, err));
     }
-    if (doc->feed.is_gzip && doc->feed.gunzip.is_damaged)
+    if (doc->feed.is_gzip && (doc->feed.gunzip.is_damaged || doc->feed.gunzip.has_bad_sum))
         marey__document_note(doc, MAREY_REASON_BAD_GZIP, doc->at);
     marey__builder_source(doc->builder)->size_bytes =
         marey__document_byte(doc, doc->at) - doc->source_from;

@@ -2,7 +2,8 @@
  * gunzip.c - inflates member after member.
  *
  * Damage ends the text: what was inflated before it is used, and whoever reads the text asks
- * at its end. Only where there is no text at all it is an error.
+ * at its end. Only where there is no text at all it is an error. A wrong check sum is no end: the
+ * member is whole as far as can be told, and another may follow.
  */
 #include "import/gunzip.h"
 
@@ -127,7 +128,8 @@ static enum marey_status run(struct marey_gunzip *gunzip, struct marey_inflate_i
     const enum marey_inflate_result result = marey__inflate_run(gunzip->inflate, io);
     gunzip->stored_from = gunzip->stored_len - io->in_len;
     gunzip->n_text += room_before - io->out_len;
-    gunzip->is_member_over = result == MAREY_INFLATE_MEMBER;
+    gunzip->is_member_over = result == MAREY_INFLATE_MEMBER || result == MAREY_INFLATE_BAD_SUM;
+    gunzip->has_bad_sum |= result == MAREY_INFLATE_BAD_SUM;
     if (result == MAREY_INFLATE_NOMEM)
         return marey__fail_nomem(err);
     if (result == MAREY_INFLATE_DAMAGED)

@@ -21,7 +21,8 @@ struct marey_gunzip {
     size_t stored_len;
     bool is_member_over; /* the gzip member ended; another may begin */
     bool is_cut;         /* the place ended within a member, behind some text */
-    bool is_damaged;     /* what follows the text so far cannot be inflated, or its sum is wrong */
+    bool is_damaged;     /* what follows the text so far cannot be inflated */
+    bool has_bad_sum;    /* of a member that is over; the next one may be sound */
 };
 
 /* stored_bytes of compressed data are held at once. False without memory. */

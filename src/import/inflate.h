@@ -12,8 +12,9 @@
 struct marey_inflate;
 
 enum marey_inflate_result {
-    MAREY_INFLATE_MORE,   /* all input is used, or all room is filled */
-    MAREY_INFLATE_MEMBER, /* a member ended; the rest of the input is not touched */
+    MAREY_INFLATE_MORE,    /* all input is used, or all room is filled */
+    MAREY_INFLATE_MEMBER,  /* a member ended; the rest of the input is not touched */
+    MAREY_INFLATE_BAD_SUM, /* a member ended, and its check sum or its length is not of its text */
     MAREY_INFLATE_DAMAGED,
     MAREY_INFLATE_NOMEM
 };

@@ -16,6 +16,7 @@ struct marey_inflate {
     struct marey_alloc alloc;
     struct inflate_state state;
     bool is_damaged; /* what it holds is handed out before it is told */
+    bool is_sum;     /* its check sum is all that is wrong: the member is over */
 };
 
 struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
@@ -26,6 +27,7 @@ struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
         return NULL;
     inflate->alloc = *alloc;
     inflate->is_damaged = false;
+    inflate->is_sum = false;
     isal_inflate_init(&inflate->state);
     inflate->state.crc_flag = ISAL_GZIP;
     return inflate;
@@ -73,7 +75,9 @@ static enum marey_inflate_result hand_out_rest(struct marey_inflate *inflate,
     state->tmp_out_processed += (int32_t)take;
     io->out += take;
     io->out_len -= take;
-    return take < left ? MAREY_INFLATE_MORE : MAREY_INFLATE_DAMAGED;
+    if (take < left)
+        return MAREY_INFLATE_MORE;
+    return inflate->is_sum ? MAREY_INFLATE_BAD_SUM : MAREY_INFLATE_DAMAGED;
 }
 
 enum marey_inflate_result marey__inflate_run(struct marey_inflate *inflate,
@@ -100,6 +104,7 @@ enum marey_inflate_result marey__inflate_run(struct marey_inflate *inflate,
     io->out += made;
     io->out_len -= made;
     inflate->is_damaged = status < 0;
+    inflate->is_sum = status == ISAL_INCORRECT_CHECKSUM;
     if (inflate->is_damaged)
         return hand_out_rest(inflate, io);
     if (state->block_state == ISAL_BLOCK_FINISH)

@@ -10,12 +10,13 @@
 
 #include "base/error.h"
 
-enum { BLOCK_HEAD_BYTES = 16, WINDOW_BITS_GZIP = 15 + 16 };
+enum { BLOCK_HEAD_BYTES = 16, WINDOW_BITS_GZIP = 15 + 16, LENGTH_BYTES = 4 };
 
 struct marey_inflate {
     struct marey_alloc alloc;
     z_stream stream;
-    bool is_ready; /* inflateInit2 succeeded */
+    bool is_ready;      /* inflateInit2 succeeded */
+    unsigned n_to_skip; /* bytes of the trailer behind a wrong sum */
 };
 
 static void *zlib_allocate(void *ctx, unsigned n, unsigned size_bytes)
@@ -77,6 +78,7 @@ struct marey_inflate *marey__inflate_clone(const struct marey_inflate *inflate,
         return NULL;
     }
     clone->stream.opaque = clone;
+    clone->n_to_skip = inflate->n_to_skip;
     return clone;
 }
 
@@ -92,7 +94,30 @@ void marey__inflate_free(struct marey_inflate *inflate)
 
 void marey__inflate_reset(struct marey_inflate *inflate)
 {
+    inflate->n_to_skip = 0;
     inflateReset(&inflate->stream);
+}
+
+/* The library stops right behind the sum that is wrong, and tells which of the two is by its words:
+ * the length stands behind the sum. */
+static enum marey_inflate_result pass_bad_sum(struct marey_inflate *gzip,
+                                              struct marey_inflate_io *io)
+{
+    const size_t n = io->in_len < gzip->n_to_skip ? io->in_len : gzip->n_to_skip;
+
+    io->in += n;
+    io->in_len -= n;
+    gzip->n_to_skip -= (unsigned)n;
+    return gzip->n_to_skip == 0 ? MAREY_INFLATE_BAD_SUM : MAREY_INFLATE_MORE;
+}
+
+static bool is_bad_sum(struct marey_inflate *gzip)
+{
+    const char *what = gzip->stream.msg == NULL ? "" : gzip->stream.msg;
+    const bool is_sum = strcmp(what, "incorrect data check") == 0;
+
+    gzip->n_to_skip = is_sum ? LENGTH_BYTES : 0;
+    return is_sum || strcmp(what, "incorrect length check") == 0;
 }
 
 enum marey_inflate_result marey__inflate_run(struct marey_inflate *gzip,
@@ -103,6 +128,8 @@ enum marey_inflate_result marey__inflate_run(struct marey_inflate *gzip,
     const uInt in_len = (uInt)(io->in_len < cap ? io->in_len : cap);
     const uInt out_len = (uInt)(io->out_len < cap ? io->out_len : cap);
 
+    if (gzip->n_to_skip > 0)
+        return pass_bad_sum(gzip, io);
     /* The library reads its input only, but its field is not const. */
     stream->next_in = (Bytef *)(uintptr_t)io->in;
     stream->avail_in = in_len;
@@ -120,6 +147,8 @@ enum marey_inflate_result marey__inflate_run(struct marey_inflate *gzip,
         return MAREY_INFLATE_MEMBER;
     if (status == Z_OK || status == Z_BUF_ERROR)
         return MAREY_INFLATE_MORE;
+    if (status == Z_DATA_ERROR && is_bad_sum(gzip))
+        return pass_bad_sum(gzip, io);
     /* Its window is allocated when the first text is kept. */
     return status == Z_MEM_ERROR ? MAREY_INFLATE_NOMEM : MAREY_INFLATE_DAMAGED;
 }

@@ -239,6 +239,26 @@ static void damaged_gzip_is_read_as_far_as_it_goes(void **state)
     marey_trace_free(trace);
 }
 
+/* The sum or the length of the first of two members, with zeros between them or none. */
+static void a_member_behind_a_wrong_sum_is_read(void **state)
+{
+    struct folder *folder = *state;
+    for (size_t i = 0; i < 4; i++) {
+        unsigned char packed[4096] = {0};
+        size_t len = make_gzip(two_records, 100, packed, sizeof packed);
+        packed[len - (i % 2 == 0 ? 8 : 1)] ^= 1;
+        len += i / 2 * 7;
+        len += make_gzip(two_records + 100, strlen(two_records) - 100, packed + len,
+                         sizeof packed - len);
+        struct marey_trace *trace = read_file(put_file(folder, "sums", packed, len));
+        EXPECT_U64(marey_trace_slices(trace).n, 3);
+        EXPECT_U64(count_of(trace, "bad_gzip"), 1);
+        EXPECT_U64(count_of(trace, "truncated"), 0);
+        expect_args(trace);
+        marey_trace_free(trace);
+    }
+}
+
 /* A second member that begins with a block of an unknown type. */
 static void text_before_damage_is_used(void **state)
 {
@@ -498,6 +518,7 @@ int main(void)
         CASE(gzip_members_are_read_one_after_another),
         CASE(cut_gzip_is_read_as_far_as_it_goes),
         CASE(damaged_gzip_is_read_as_far_as_it_goes),
+        CASE(a_member_behind_a_wrong_sum_is_read),
         CASE(text_before_damage_is_used),
         CASE(gzip_without_any_text_is_an_error),
         CASE(gzip_in_gzip_is_named),
