@@ -35,19 +35,55 @@ static enum marey_status is_record(struct marey_document *doc, bool *answer,
     return MAREY_OK;
 }
 
+/* So far a list is looked at for what it is a list of. */
+static const char *look_until(const struct marey_document *doc)
+{
+    const char *end = marey__document_window_end(doc);
+
+    return end - doc->at > MAREY_RECORD_LOOK_BYTES ? doc->at + MAREY_RECORD_LOOK_BYTES : end;
+}
+
+/* Whether the list is over, or records begin behind what it begins with. */
+static bool has_records(const struct marey_document *doc)
+{
+    const char *end = marey__document_window_end(doc);
+    const char *until = look_until(doc);
+    const char *brace = marey__resync_behind_values(doc->at, until);
+
+    return *doc->at == ']' || (brace != NULL && marey__resync_is_record(brace, end)) ||
+           marey__resync_unquoted(doc->at, until, end) != NULL ||
+           marey__resync_record(doc->at, until, end, true) != NULL;
+}
+
+/* The first document of a list of them. NULL: it is none. */
+static const char *find_wrapped(const struct marey_document *doc)
+{
+    const char *end = marey__document_window_end(doc);
+    const char *brace = marey__resync_behind_values(doc->at, look_until(doc));
+    const bool is_document = brace != NULL && marey__resync_is_document(brace, end);
+
+    return is_document && !doc->is_wrapped ? brace : NULL;
+}
+
 /* A list of records, or of documents: then its first one is read as if it stood alone, and the list
  * ends where no other follows (read_all). */
 static enum marey_status read_bare_list(struct marey_document *doc, struct marey_error *err)
 {
     doc->at++;
     MAREY_TRY(marey__document_skip_to_token(doc, err));
-    while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < MAREY_HEAD_LOOK_BYTES)
+    const bool is_object = *doc->at == '{';
+    const ptrdiff_t look_bytes = is_object ? MAREY_HEAD_LOOK_BYTES : 2 * MAREY_RECORD_LOOK_BYTES;
+    while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < look_bytes)
         MAREY_TRY(marey__document_next_window(doc, err));
-    if (!doc->is_wrapped && marey__resync_is_document(doc->at, marey__document_window_end(doc))) {
+    const char *wrapped = find_wrapped(doc);
+    if (wrapped != NULL) {
+        if (wrapped > doc->at)
+            marey__document_note(doc, MAREY_REASON_SYNTAX, doc->at);
+        doc->at = wrapped;
         doc->is_wrapped = true;
         return marey__document_read_object(doc, err);
     }
-    if (*doc->at != '{' && *doc->at != ']') {
+    if (!is_object && !has_records(doc)) {
         const struct marey_str head = {doc->at,
                                        (size_t)(marey__document_window_end(doc) - doc->at)};
         return marey__document_fail_sniffed(doc, marey__sniff_list(head), err);

@@ -31,6 +31,9 @@ static const char *find_record(const struct marey_document *doc, const char *unt
     const char *next = marey__resync_record(doc->at, until, end, !is_bare);
 
     next = earlier(next, marey__resync_unquoted(doc->at, next != NULL ? next : until, end));
+    const char *brace = marey__resync_behind_values(doc->at, next != NULL ? next : until);
+    if (brace != NULL && brace > doc->at && marey__resync_is_record(brace, end))
+        next = brace;
     return is_bare ? earlier(next, marey__resync_line(doc->at, next != NULL ? next : until, end))
                    : next;
 }

@@ -80,6 +80,23 @@ const char *marey__resync_line(const char *from, const char *until, const char *
     return NULL;
 }
 
+/* Values that end before `until`: what is looked at grows with the distance of what is found. */
+const char *marey__resync_behind_values(const char *from, const char *until)
+{
+    struct marey_json json = marey__json((struct marey_str){from, (size_t)(until - from)});
+
+    for (;;) {
+        for (char c = marey__json_peek(&json); c == ','; c = marey__json_peek(&json))
+            json.at++;
+        const char c = marey__json_peek(&json);
+        if (c == '{' || c == '\0')
+            return c == '{' ? json.at : NULL;
+        marey__json_skip(&json);
+        if (json.failed || marey__json_peek(&json) != ',')
+            return NULL;
+    }
+}
+
 /* Words such as a comment: nothing that a string or a container of a document could end with. */
 static bool is_afterword(const char *at, const char *end)
 {

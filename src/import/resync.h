@@ -22,6 +22,10 @@ const char *marey__resync_record(const char *from, const char *until, const char
  * without a quote in that text none is open. NULL: none begins there, as far as the text goes. */
 const char *marey__resync_unquoted(const char *from, const char *until, const char *end);
 
+/* The brace of the first object in [from, until), where all before it are values that are whole,
+ * each with a comma behind it: quotes among them leave no string open. NULL: there is none. */
+const char *marey__resync_behind_values(const char *from, const char *until);
+
 /* The brace of the first record that begins a line behind a line end in [from, until), for text
  * that has a record a line. NULL: none does, as far as the text goes. */
 const char *marey__resync_line(const char *from, const char *until, const char *end);
