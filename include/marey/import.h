@@ -12,9 +12,10 @@
  * states of the inflater that it kept, one of 90 KB for each 32 MiB of text; a file
  * that changed meanwhile is an error (MAREY_CHANGED), not a wrong answer.
  *
- * Caps: 256 MiB for one record or one member of the head, 65,535 files, 256 TiB of text
- * each (MAREY_LIMIT, and the message says which); times of a record within ±2^62 ns, others
- * are set aside (time_range). Nesting of values is not capped here, that of args is.
+ * Caps: 512 MiB for one record or one member, behind which nothing is read (truncated; MAREY_LIMIT
+ * if no record stands before it); 65,535 files, 256 TiB of text each (MAREY_LIMIT, and the message
+ * says which); times of a record within ±2^62 ns, others are set aside (time_range). Nesting of
+ * values is not capped here, that of args is.
  *
  * Threads: calls on different traces are independent. A call reads a file of some size with several
  * threads of its own, which end with it and take no signals; the trace does not depend on their

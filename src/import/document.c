@@ -144,6 +144,12 @@ static enum marey_status check_trace(const struct marey_document *doc, struct ma
     return doc->broken.status;
 }
 
+/* Whether all of a .gz has been inflated: until then a thread of the feed's may be at it. */
+static bool has_whole_gzip(const struct marey_document *doc)
+{
+    return doc->feed.is_gzip && doc->feed.is_end && !doc->feed.is_stopped;
+}
+
 /* One document, as the source that the builder has just begun. */
 static enum marey_status read_source(struct marey_document *doc, struct marey_error *err)
 {
@@ -158,7 +164,7 @@ static enum marey_status read_source(struct marey_document *doc, struct marey_er
     MAREY_TRY(read_frame(doc, err));
     if (!doc->has_parts)
         MAREY_TRY(check_trace(doc, err));
-    if (doc->feed.is_gzip && doc->feed.is_end && doc->feed.gunzip.is_cut)
+    if (doc->feed.is_stopped || (has_whole_gzip(doc) && doc->feed.gunzip.is_cut))
         marey__document_note_cut(doc, marey__document_window_end(doc));
     marey__document_finish_source(doc);
     return MAREY_OK;
@@ -236,6 +242,15 @@ static enum marey_status pass_wrapping(struct marey_document *doc, struct marey_
     return marey__document_skip_to_token(doc, err);
 }
 
+/* Where nothing can be read because of it. */
+static enum marey_status fail_too_long(const struct marey_document *doc, struct marey_error *err)
+{
+    return marey__fail_at(err, MAREY_LIMIT, (int64_t)marey__document_byte(doc, doc->at),
+                          "cannot read '%s': a record or member of more than %zu MiB at byte %llu",
+                          doc->feed.place->path, doc->feed.longest_bytes >> 20,
+                          (unsigned long long)marey__document_byte(doc, doc->at));
+}
+
 static enum marey_status read_all(struct marey_document *doc, struct marey_error *err)
 {
     MAREY_TRY(begin_text(doc, err));
@@ -251,7 +266,7 @@ static enum marey_status read_all(struct marey_document *doc, struct marey_error
         else
             MAREY_TRY(pass_false_head(doc, err));
     }
-    if (doc->feed.is_gzip && (doc->feed.gunzip.is_damaged || doc->feed.gunzip.has_bad_sum))
+    if (has_whole_gzip(doc) && (doc->feed.gunzip.is_damaged || doc->feed.gunzip.has_bad_sum))
         marey__document_note(doc, MAREY_REASON_BAD_GZIP, doc->at);
     marey__builder_source(doc->builder)->size_bytes =
         marey__document_byte(doc, doc->at) - doc->source_from;
@@ -268,6 +283,7 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
     doc.scanner = marey__scanner_choose(reading->portable_only);
     const struct marey_feed_plan plan = {
         .window_bytes = reading->window_bytes,
+        .longest_bytes = reading->longest_bytes == 0 ? MAREY_LONGEST_BYTES : reading->longest_bytes,
         .n_threads = reading->n_threads,
         .checks_all = reading->checks_all,
         .scanner = doc.scanner,
@@ -286,7 +302,9 @@ enum marey_status marey__document_read(struct marey_kineto *kineto, const struct
         doc.walk.checker = marey__checker_new(alloc, kineto->account);
     const bool has_all =
         doc.walk.learnt != NULL && (doc.walk.checker != NULL || !reading->checks_all);
-    const enum marey_status status = has_all ? read_all(&doc, err) : marey__fail_nomem(err);
+    enum marey_status status = has_all ? read_all(&doc, err) : marey__fail_nomem(err);
+    if (status == MAREY_FORMAT && doc.feed.is_stopped)
+        status = fail_too_long(&doc, err);
     marey__checker_free(doc.walk.checker);
     marey__feed_close(&doc.feed);
     marey__dealloc(alloc, doc.walk.learnt, 1, sizeof *doc.walk.learnt);

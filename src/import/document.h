@@ -11,6 +11,7 @@
 /* How to read; all zero is the default. Tests set other values. */
 struct marey_reading {
     size_t window_bytes;    /* of text held at once; 0: the default */
+    size_t longest_bytes;   /* of a record or member; 0: the default */
     size_t n_threads;       /* 0: for each core one, up to a number */
     bool portable_only;     /* not the scanner for this machine */
     bool no_templates;      /* every record the generic way */

@@ -170,6 +170,15 @@ static bool has_failed(const struct marey_document *doc)
            (doc->walk.checker != NULL && doc->walk.checker->failed);
 }
 
+/* White space up to the end of the window need not be kept, however much follows. */
+static void drop_white(struct marey_document *doc)
+{
+    const char *token = marey__skip_white(doc->at);
+
+    if (token >= marey__document_window_end(doc))
+        doc->at = token;
+}
+
 enum marey_status marey__document_read_list(struct marey_document *doc, struct marey_error *err)
 {
     struct marey_walk *walk = &doc->walk;
@@ -192,6 +201,7 @@ enum marey_status marey__document_read_list(struct marey_document *doc, struct m
         case MAREY_WALK_END:
             return MAREY_OK;
         case MAREY_WALK_MORE:
+            drop_white(doc);
             expect_rest(doc);
             marey__feed_teach(&doc->feed, walk->learnt);
             MAREY_TRY(marey__document_next_window(doc, err));

@@ -43,10 +43,6 @@ static char *window_of(const struct marey_feed *feed)
 /* Gives the kept part a larger block. */
 static enum marey_status grow(struct marey_feed *feed, size_t grown, struct marey_error *err)
 {
-    if (feed->len > MAREY_FEED_MAX_BYTES)
-        return marey__fail_at(err, MAREY_LIMIT, (int64_t)feed->offset,
-                              "cannot read '%s': a record or member of more than %zu MiB",
-                              feed->place->path, MAREY_FEED_MAX_BYTES >> 20);
     char *block = block_new(&feed->alloc, grown);
     if (block == NULL)
         return marey__fail_nomem(err);
@@ -77,6 +73,14 @@ static enum marey_status read_plain(struct marey_feed *feed, char *into, size_t 
 
 /* ---- windows ---------------------------------------------------------------------- */
 
+/* Room for twice the kept part, but for no more than can be read of what is longest. */
+static size_t larger(const struct marey_feed *feed, size_t wanted)
+{
+    const size_t most = feed->longest_bytes + feed->window_bytes;
+
+    return feed->longest_bytes != 0 && wanted > most ? most : wanted;
+}
+
 /* Into the feed's own block. */
 static enum marey_status next_alone(struct marey_feed *feed, struct marey_error *err)
 {
@@ -85,8 +89,8 @@ static enum marey_status next_alone(struct marey_feed *feed, struct marey_error 
     if (feed->text != window_of(feed))
         memmove(window_of(feed), feed->text, feed->len);
     feed->text = window_of(feed);
-    if (feed->len > feed->capacity / 2)
-        MAREY_TRY(grow(feed, feed->capacity * 2, err));
+    if (feed->len > feed->capacity / 2 && larger(feed, feed->capacity * 2) > feed->capacity)
+        MAREY_TRY(grow(feed, larger(feed, feed->capacity * 2), err));
 
     char *into = window_of(feed) + feed->len;
     const size_t room = feed->capacity - feed->len;
@@ -139,7 +143,7 @@ static enum marey_status make_block(struct marey_feed *feed, size_t capacity,
  * scanned anew each time. */
 static enum marey_status gather(struct marey_feed *feed, struct marey_error *err)
 {
-    const size_t wanted = 2 * feed->len;
+    const size_t wanted = larger(feed, 2 * feed->len);
 
     MAREY_TRY(make_block(feed, wanted + feed->window_bytes, err));
     give_back(feed);
@@ -155,6 +159,23 @@ static enum marey_status gather(struct marey_feed *feed, struct marey_error *err
     return MAREY_OK;
 }
 
+static bool is_too_long(const struct marey_feed *feed)
+{
+    const bool has_more = !feed->is_end && (feed->team != NULL || feed->block != NULL);
+
+    return has_more && feed->longest_bytes != 0 && feed->len > feed->longest_bytes;
+}
+
+/* The end is where it is whatever the size of windows. The text is in a block or a window, which
+ * are to be written to. */
+static void stop(struct marey_feed *feed)
+{
+    feed->is_stopped = true;
+    feed->is_end = true;
+    feed->len = feed->longest_bytes;
+    memset((char *)(uintptr_t)feed->text + feed->len, 0, MAREY_FEED_PAD);
+}
+
 enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
                                    struct marey_error *err)
 {
@@ -164,10 +185,14 @@ enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
     feed->len -= dropped;
     feed->offset += dropped;
     feed->batch = NULL;
+    if (is_too_long(feed)) {
+        stop(feed);
+        return MAREY_OK;
+    }
     if (feed->team != NULL && !feed->is_end)
         return feed->len <= MAREY_WINDOW_ROOM - BEFORE_BYTES ? next_of_team(feed, err)
                                                              : gather(feed, err);
-    if (feed->team != NULL || feed->block == NULL) {
+    if (feed->is_stopped || feed->team != NULL || feed->block == NULL) {
         feed->is_end = true; /* text in memory is one window */
         return MAREY_OK;
     }
@@ -299,6 +324,7 @@ enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_a
 {
     *feed = (struct marey_feed){.alloc = *alloc, .place = place, .text = ""};
     feed->window_bytes = plan->window_bytes == 0 ? WINDOW_BYTES : plan->window_bytes;
+    feed->longest_bytes = plan->longest_bytes;
     MAREY_TRY(detect_gzip(feed, err));
     bool has_room = open_gunzip(feed, plan) && find_team(feed, plan);
     if (has_room && feed->team != NULL)

@@ -22,12 +22,13 @@
 
 #define MAREY_FEED_PAD 256
 
-/* The largest record or head member we hold at once. */
-#define MAREY_FEED_MAX_BYTES ((size_t)1 << 28)
+/* The longest record or member that a document holds at once; docs and the ledger name it. */
+#define MAREY_LONGEST_BYTES ((size_t)1 << 29)
 
 /* How to read; all zero is the default, and one thread more that inflates where that helps. */
 struct marey_feed_plan {
     size_t window_bytes;
+    size_t longest_bytes;                /* the text ends where more is kept; 0: never */
     size_t n_threads;                    /* 1: no other thread at all */
     bool checks_all;                     /* by the team too */
     const struct marey_scanner *scanner; /* of a team; NULL: none */
@@ -39,12 +40,14 @@ struct marey_feed {
     struct marey_alloc alloc;
     const struct marey_place *place; /* borrowed */
     size_t window_bytes;
+    size_t longest_bytes;
     char *block; /* pad + capacity + pad; NULL for text in memory */
     size_t capacity;
     const char *text;
     size_t len;
     uint64_t offset; /* of text[0] in the whole text */
     bool is_end;     /* nothing follows the window */
+    bool is_stopped; /* what is kept is too long: something follows, which is not read */
     bool is_gzip;
     uint64_t read_at; /* how far a plain place has been read */
     struct marey_gunzip gunzip;
@@ -64,8 +67,9 @@ enum marey_status marey__feed_open(struct marey_feed *feed, const struct marey_a
                                    const struct marey_feed_plan *plan, struct marey_error *err);
 
 /* Drops the text before `keep` (a position in the window) and reads on behind the rest.
- * A window without room for more grows. `keep` becomes feed->text.
- * \fails MAREY_IO, MAREY_NOMEM, MAREY_FORMAT (gzip damaged at its begin), MAREY_LIMIT */
+ * A window without room for more grows. `keep` becomes feed->text. Does not read on behind more
+ * than the longest text that may be kept: that is the end, as if the file were cut there. \fails
+ * MAREY_IO, MAREY_NOMEM, MAREY_FORMAT (gzip damaged at its begin) */
 enum marey_status marey__feed_next(struct marey_feed *feed, const char *keep,
                                    struct marey_error *err);
 

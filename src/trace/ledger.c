@@ -124,7 +124,8 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .effect = "what came after is missing: calls and times are too low, slices and "
                       "launches at the end may lack their other half",
             .remedy = "the program that wrote the file was ended, the disk was full, or a copy "
-                      "was cut short: copy or record again",
+                      "was cut short: copy or record again; nothing is read behind a record or "
+                      "member of more than 512 MiB either",
             .best_grade = 'C',
         },
     [MAREY_REASON_BAD_GZIP] =

@@ -506,6 +506,55 @@ static void no_memory_leaves_nothing_behind(void **state)
     EXPECT_TRUE(alloc_fail_sweep(import_and_walk, gz) > 20);
 }
 
+/* What is too long to be held ends the text, at one place whatever the windows are: what stands
+ * before it is read. */
+static void what_is_too_long_ends_the_text(void **state)
+{
+    static const struct {
+        const char *before;
+        const char *behind;
+        enum marey_status status;
+        uint64_t n_partial;
+    } rows[] = {
+        {"[" X("a", "1", "2") "," X("a", "1", "2") ",{\"name\":\"", "\"}," X("a", "1", "2") "]",
+         MAREY_OK, 1},
+        {"{\"traceEvents\":[" X("a", "1", "2") "," X("a", "1", "2") "],\"a\":\"", "\"}", MAREY_OK,
+         0},
+        {"{\"a\":\"", "\",\"traceEvents\":[" X("a", "1", "2") "]}", MAREY_LIMIT, 0},
+    };
+    struct folder *folder = *state;
+    const struct marey_alloc alloc = marey__alloc_default();
+    static char text[40000];
+    for (size_t i = 0; i < 4 * sizeof rows / sizeof rows[0]; i++) {
+        const size_t row = i / 4;
+        const size_t n_before = strlen(rows[row].before);
+        memset(text, 'x', sizeof text);
+        memcpy(text, rows[row].before, n_before);
+        memcpy(text + sizeof text - strlen(rows[row].behind), rows[row].behind,
+               strlen(rows[row].behind));
+        const char *path = put_file(folder, "long", text, sizeof text);
+        struct marey_reading reading = {.window_bytes = i % 2 == 0 ? 512 : 2000,
+                                        .longest_bytes = 1 << 14,
+                                        .n_threads = 1 + i % 4 / 2};
+        struct marey_trace *trace = NULL;
+        struct marey_error err = {0};
+        EXPECT_STATUS(marey__import_files(&path, 1, &alloc, &reading, &trace, &err),
+                      rows[row].status);
+        if (trace == NULL) {
+            EXPECT_HOLDS(err.message, "a record or member of more than");
+            continue;
+        }
+        EXPECT_U64(marey_trace_slices(trace).n, 2);
+        EXPECT_U64(count_of(trace, "truncated"), 1);
+        EXPECT_U64(count_of(trace, "partial"), rows[row].n_partial);
+        marey_trace_free(trace);
+        reading.longest_bytes = 0;
+        EXPECT_OK(marey__import_files(&path, 1, &alloc, &reading, &trace, &err), &err);
+        EXPECT_U64(count_of(trace, "truncated"), 0);
+        marey_trace_free(trace);
+    }
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -519,6 +568,7 @@ int main(void)
         CASE(cut_gzip_is_read_as_far_as_it_goes),
         CASE(damaged_gzip_is_read_as_far_as_it_goes),
         CASE(a_member_behind_a_wrong_sum_is_read),
+        CASE(what_is_too_long_ends_the_text),
         CASE(text_before_damage_is_used),
         CASE(gzip_without_any_text_is_an_error),
         CASE(gzip_in_gzip_is_named),
