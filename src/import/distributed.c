@@ -72,6 +72,21 @@ static void take_number(struct reading *reading, struct marey_str raw, int64_t *
     }
 }
 
+/* More than any job has: what says so is damaged, and all but its file would be missing. */
+#define MOST_RANKS (INT64_C(1) << 24)
+
+static void take_world_size(struct reading *reading, struct marey_str raw)
+{
+    struct marey_distributed *distributed = reading->distributed;
+
+    take_number(reading, raw, &distributed->world_size);
+    if (distributed->world_size == MAREY_UNKNOWN ||
+        (distributed->world_size >= 0 && distributed->world_size <= MOST_RANKS))
+        return;
+    distributed->world_size = MAREY_UNKNOWN;
+    distributed->is_broken = true;
+}
+
 /* A word or a number ends where JSON says; with what else stands up to the next comma it is none,
  * and who mends the text would part it in another way. */
 static bool is_value(struct marey_str raw)
@@ -99,7 +114,7 @@ static bool take_member(struct reading *reading)
     if (marey__json_spells(key, "rank"))
         take_number(reading, raw, &reading->distributed->rank);
     else if (marey__json_spells(key, "world_size"))
-        take_number(reading, raw, &reading->distributed->world_size);
+        take_world_size(reading, raw);
     return reading->has_memory;
 }
 

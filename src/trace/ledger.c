@@ -150,11 +150,13 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
         {
             .map = MAREY_LEDGER_FINDING,
             .reason = "bad_metadata",
-            .meaning = "heads or tails of files that are no JSON",
+            .meaning =
+                "heads or tails of files that are no JSON, or tell a rank, a world size or a "
+                "base time that cannot be",
             .effect = "rank, base time and properties may be missing: the times of several files "
                       "may not be comparable",
-            .remedy = "metadata that the program adds must be JSON: look at what it gives to "
-                      "add_metadata_json",
+            .remedy = "metadata that the program adds must be JSON, and these numbers whole and "
+                      "possible: look at what it gives to add_metadata_json",
             .best_grade = 'B',
         },
     [MAREY_REASON_BAD_ARGS] =

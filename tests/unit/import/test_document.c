@@ -80,6 +80,37 @@ static void rank_comes_from_the_file_or_is_assumed(void **state)
     marey_trace_free(trace);
 }
 
+static void a_world_that_cannot_be_is_bad_metadata(void **state)
+{
+    static const struct {
+        const char *size;
+        int64_t world_size;
+        uint64_t n_missing;
+        uint64_t n_bad;
+    } rows[] = {
+        {"9000000000000000000", MAREY_UNKNOWN, 0, 1},
+        {"16777217", MAREY_UNKNOWN, 0, 1},
+        {"\"-2\"", MAREY_UNKNOWN, 0, 1},
+        {"2.5", MAREY_UNKNOWN, 0, 1},
+        {"16777216", 16777216, 16777215, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[200];
+        size_t n = 0;
+        (void)snprintf(
+            text, sizeof text,
+            "{\"distributedInfo\": {\"rank\": 1, \"world_size\": %s}, \"traceEvents\": []}",
+            rows[i].size);
+        struct marey_trace *trace = read_text(text);
+        EXPECT_I64(marey_trace_sources(trace, &n)->rank, 1);
+        EXPECT_I64(marey_trace_sources(trace, &n)->world_size, rows[i].world_size);
+        EXPECT_U64(count_of(trace, "other_ranks"), rows[i].n_missing);
+        EXPECT_U64(count_of(trace, "bad_metadata"), rows[i].n_bad);
+        marey_trace_free(trace);
+    }
+}
+
 /* The last of each source counts; a list cannot be replaced. */
 static void a_member_that_stands_twice_is_counted(void **state)
 {
@@ -469,6 +500,7 @@ int main(void)
         cmocka_unit_test(keys_of_members_are_resolved),
         cmocka_unit_test(base_time_counts_wherever_it_stands),
         cmocka_unit_test(rank_comes_from_the_file_or_is_assumed),
+        cmocka_unit_test(a_world_that_cannot_be_is_bad_metadata),
         cmocka_unit_test(a_member_that_stands_twice_is_counted),
         cmocka_unit_test(a_byte_order_mark_is_passed),
         cmocka_unit_test(what_is_no_trace_is_named),
