@@ -463,18 +463,17 @@ bool marey__scrub_meta_args(struct marey_scrub *scrub, struct marey_str name, st
 
 /* ---- ids and categories ---- */
 
-/* What the reader takes for a number somewhere: "7.0", "+5", "1e2", true. */
+/* What the reader takes for a number somewhere: "7.0", "+5", " 1e2 ", true. Digits and signs alone
+ * are none yet: an address of the net, a date. */
 static bool is_read_as_number(struct marey_str text)
 {
-    size_t n_digits = 0;
-    if (marey__str_is_c(text, "true") || marey__str_is_c(text, "false"))
-        return true;
-    for (size_t i = 0; i < text.len; i++) {
-        if (!marey__form_is_digit(text.ptr[i]) && !marey__form_is_one_of(text.ptr[i], "+-. eE"))
-            return false;
-        n_digits += marey__form_is_digit(text.ptr[i]);
-    }
-    return n_digits > 0 && text.len <= 24;
+    int64_t ignored = 0;
+    while (text.len > 0 && text.ptr[0] == ' ')
+        text = (struct marey_str){text.ptr + 1, text.len - 1};
+    while (text.len > 0 && text.ptr[text.len - 1] == ' ')
+        text.len--;
+    return marey__str_is_c(text, "true") || marey__str_is_c(text, "false") ||
+           marey__decimal_scaled(text, 0, &ignored);
 }
 
 /* Decimal, or hexadecimal behind 0x. */

@@ -91,7 +91,8 @@ bool marey__form_is_number(struct marey_str word)
     return n_digits == word.len || (n_digits + 1 == word.len && word.ptr[n_digits] == 'e');
 }
 
-bool marey__form_has_address(struct marey_str text)
+/* Four numbers with points between them. */
+static bool has_points(struct marey_str text)
 {
     size_t n_points = 0;
     bool is_number = false;
@@ -106,9 +107,64 @@ bool marey__form_has_address(struct marey_str text)
     return false;
 }
 
+static bool is_hex_or_colon(char c)
+{
+    return c == ':' || marey__form_is_one_of(c, "0123456789abcdefABCDEF");
+}
+
+/* Whether a text of hexadecimal digits and colons is an address. */
+static bool is_colon_address(struct marey_str text)
+{
+    size_t n_colons = 0;
+    size_t n_single = 0;
+    bool has_digit_behind_two = false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] != ':')
+            continue;
+        const bool is_second = i > 0 && text.ptr[i - 1] == ':';
+        const bool is_first = i + 1 < text.len && text.ptr[i + 1] == ':';
+        n_colons++;
+        n_single += !is_first && !is_second && i > 0 && i + 1 < text.len;
+        has_digit_behind_two |=
+            is_second && i + 1 < text.len && marey__form_is_digit(text.ptr[i + 1]);
+    }
+    return n_single >= 2 || (n_colons >= 2 && has_digit_behind_two);
+}
+
+static bool has_colons(struct marey_str text)
+{
+    for (size_t at = 0; at < text.len;) {
+        const size_t from = at;
+        while (at < text.len && is_hex_or_colon(text.ptr[at]))
+            at++;
+        const size_t word_len = marey__form_run(text, at, "_:");
+        if (word_len == 0 && is_colon_address((struct marey_str){text.ptr + from, at - from}))
+            return true;
+        at += word_len > 0 ? word_len : at == from;
+    }
+    return false;
+}
+
+bool marey__form_has_address(struct marey_str text)
+{
+    return has_points(text) || has_colons(text);
+}
+
+/* "2026-11-29", "555-1234", "+49 711": a minus stands before a number, a plus in an exponent. */
+static bool has_odd_sign(struct marey_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        const char before = i > 0 ? text.ptr[i - 1] : ' ';
+        if ((text.ptr[i] == '-' && marey__form_is_digit(before)) ||
+            (text.ptr[i] == '+' && before != 'e'))
+            return true;
+    }
+    return false;
+}
+
 static bool are_numbers(struct marey_str text)
 {
-    if (marey__form_has_address(text))
+    if (marey__form_has_address(text) || has_odd_sign(text))
         return false;
     for (size_t at = 0; at < text.len;) {
         const size_t len = marey__form_run(text, at, "");

@@ -74,7 +74,8 @@ static int64_t read_int(struct marey_json *json, struct marey_textbuf *scratch)
     if (marey__str_is_c(raw, "false"))
         return 0;
     struct marey_json number = marey__json(raw);
-    return raw.len > 0 && marey__json_i64(&number, &value) ? value : MAREY_UNKNOWN;
+    const bool is_number = raw.len > 0 && marey__json_i64(&number, &value);
+    return is_number && marey__json_peek(&number) == '\0' ? value : MAREY_UNKNOWN;
 }
 
 /* Behind the integer that JSON has at `at`; NULL if it has none there. */

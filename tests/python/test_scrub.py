@@ -232,3 +232,29 @@ def test_scrubbing_twice_is_scrubbing_once(name: str, command: Path, data: Path,
         plant(trace, lambda i, shape=shape: shape.format(f"word{i:05}"))
         once = scrub(command, trace, tmp_path)
         assert scrub(command, json.loads(once), tmp_path) == once, shape
+
+
+ADDRESSES = ("10.12.34.56", "2001 10.2.3.4", "1.2.3.4.5", "2001:0:0:1::7", "::1.2.3", "00:11:22:33:44:55", "2026-11-29",
+             "2026-11-29 10.30", "+49 711 1234567", "555-1234", "12e3e4", "1+1", "10.6.6.6 ")  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_of_digits_is_no_number(address: str, command: Path, tmp_path: Path) -> None:
+    ids = ("External id", "Python id", "correlation", "stream", "device", "context", "graph id")
+    lists = ("Seq", "Ev Idx", "Concrete Inputs", "Input Dims", "Process Group Ranks")
+    args = {key: address for key in (*ids, *lists)}
+    here = {"pid": address, "tid": address, "ts": 5, "dur": 2}
+    trace = {"schemaVersion": address, "distributedInfo": {"rank": address, "pg_name": address},
+             "traceEvents": [{"ph": "X", "cat": cat, "name": "a", "args": args, **here} for cat in ("cpu_op", "kernel")]
+             + [{"ph": ph, "cat": "ac2g", "id": address, "name": "ac2g", "pid": address, "tid": 1, "ts": 4}
+                for ph in "sfbe"]
+             + [{"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": f"stream {address}"}}]}  # fmt: skip
+    assert address not in scrub(command, trace, tmp_path)
+
+
+@pytest.mark.parametrize("address", ["host 10.1.2.3", "2001:db8::1", "[fe80::1]:80", "aa:bb:cc:dd:ee:ff", "at 10:30:59"])
+def test_an_address_in_a_name_is_not_shown(address: str, command: Path, tmp_path: Path) -> None:
+    named = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 5, "dur": 2}
+             for name in (address, "c10::add", "d::e::f0")]  # fmt: skip
+    text = scrub(command, {"traceEvents": named}, tmp_path)
+    assert address not in text and "c10::add" in text and "d::e::f0" in text
