@@ -178,6 +178,10 @@ static void add_map(struct text *text, const struct diagnosis *diagnosis, const 
 static void add_law(struct text *text, const char *what, int64_t left_ns, int64_t right_ns)
 {
     text_add(text, "  %s: ", what);
+    if (left_ns == MAREY_UNKNOWN || right_ns == MAREY_UNKNOWN) {
+        text_add(text, "not known, a sum is more than 64 bits hold\n");
+        return;
+    }
     text_add_duration(text, left_ns);
     if (left_ns == right_ns) {
         text_add(text, ", holds\n");

@@ -142,6 +142,13 @@ static int64_t step_number(struct marey_str name)
     return json_integer((struct marey_str){name.ptr + prefix_len, name.len - prefix_len});
 }
 
+/* Adds to a sum, which is not known any more once 64 bits do not hold it. */
+static void add_ns(int64_t *sum, int64_t ns)
+{
+    if (*sum != MAREY_UNKNOWN && __builtin_add_overflow(*sum, ns, sum))
+        *sum = MAREY_UNKNOWN;
+}
+
 static void count_step(struct info_steps *steps, int64_t number, int64_t dur_ns)
 {
     if (steps->n == 0 || number < steps->first)
@@ -151,7 +158,7 @@ static void count_step(struct info_steps *steps, int64_t number, int64_t dur_ns)
     steps->n++;
     if (dur_ns != MAREY_UNKNOWN) {
         steps->n_timed++;
-        steps->sum_ns += dur_ns;
+        add_ns(&steps->sum_ns, dur_ns);
     }
 }
 
@@ -318,7 +325,7 @@ static void count_gaps(struct info *info)
     const struct marey_gap *gaps = marey_trace_gaps(info->trace, &info->n_gaps);
 
     for (size_t i = 0; i < info->n_gaps; i++)
-        info->gaps_ns += gaps[i].end_ns - gaps[i].start_ns;
+        add_ns(&info->gaps_ns, gaps[i].end_ns - gaps[i].start_ns);
 }
 
 enum marey_status info_collect(struct marey_trace *trace, struct info *info,

@@ -224,7 +224,9 @@ static void add_steps(struct text *text, const struct info_steps *steps)
         text_add(text, " to #%" PRId64, steps->last);
     if (steps->n_timed > 0) {
         text_add(text, ", mean ");
-        text_add_duration(text, steps->sum_ns / (int64_t)steps->n_timed);
+        text_add_duration(text, steps->sum_ns == MAREY_UNKNOWN
+                                    ? MAREY_UNKNOWN
+                                    : steps->sum_ns / (int64_t)steps->n_timed);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hashmap.h"
 #include "base/json.h"
+#include "base/known.h"
 #include "base/sort.h"
 #include "base/str.h"
 #include "trace/builder.h"
@@ -232,7 +233,7 @@ static void add_gaps(struct marey_window *window, const struct gaps *gaps, size_
         const int64_t to_ns = gap->end_ns < window->end_ns ? gap->end_ns : window->end_ns;
         if (to_ns <= from_ns)
             continue;
-        window->gaps_ns += to_ns - from_ns;
+        window->gaps_ns = marey__known_add(window->gaps_ns, marey__known_span(from_ns, to_ns));
         window->n_gaps++;
     }
     if (n_processes > 1 && window->n_gaps > 0)

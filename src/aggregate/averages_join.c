@@ -9,6 +9,7 @@
 
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
+#include "base/known.h"
 #include "base/str.h"
 
 struct join {
@@ -23,16 +24,6 @@ struct join {
 };
 
 /* ---- times ------------------------------------------------------------------------------ */
-
-/* Not known if either is not, or if 64 bits do not hold it. */
-static int64_t add_known(int64_t a, int64_t b)
-{
-    int64_t sum = 0;
-
-    if (a == MAREY_UNKNOWN || b == MAREY_UNKNOWN || __builtin_add_overflow(a, b, &sum))
-        return MAREY_UNKNOWN;
-    return sum;
-}
 
 /* "Operations, but no known time" and some time are that time. */
 static int64_t add_device(int64_t a, int64_t b)
@@ -78,9 +69,9 @@ static void add_times(struct marey_average *row, const struct marey_average *fro
         take_times(row, from);
         return;
     }
-    row->self_ns = add_known(row->self_ns, from->self_ns);
-    row->total_ns = add_known(row->total_ns, from->total_ns);
-    row->sum_ns = add_known(row->sum_ns, from->sum_ns);
+    row->self_ns = marey__known_add(row->self_ns, from->self_ns);
+    row->total_ns = marey__known_add(row->total_ns, from->total_ns);
+    row->sum_ns = marey__known_add(row->sum_ns, from->sum_ns);
     row->min_ns = least(row->min_ns, from->min_ns);
     row->max_ns = most(row->max_ns, from->max_ns);
     row->p50_ns = MAREY_UNKNOWN;
@@ -167,12 +158,12 @@ static bool join_rows(struct join *join, const struct marey_averages *part)
 
 static void join_totals(struct marey_totals *totals, const struct marey_totals *part)
 {
-    totals->host_self_ns = add_known(totals->host_self_ns, part->host_self_ns);
-    totals->python_self_ns = add_known(totals->python_self_ns, part->python_self_ns);
-    totals->device_sum_ns = add_known(totals->device_sum_ns, part->device_sum_ns);
-    totals->device_busy_ns = add_known(totals->device_busy_ns, part->device_busy_ns);
-    totals->unowned_ns = add_known(totals->unowned_ns, part->unowned_ns);
-    totals->overhead_ns = add_known(totals->overhead_ns, part->overhead_ns);
+    totals->host_self_ns = marey__known_add(totals->host_self_ns, part->host_self_ns);
+    totals->python_self_ns = marey__known_add(totals->python_self_ns, part->python_self_ns);
+    totals->device_sum_ns = marey__known_add(totals->device_sum_ns, part->device_sum_ns);
+    totals->device_busy_ns = marey__known_add(totals->device_busy_ns, part->device_busy_ns);
+    totals->unowned_ns = marey__known_add(totals->unowned_ns, part->unowned_ns);
+    totals->overhead_ns = marey__known_add(totals->overhead_ns, part->overhead_ns);
     if (part->n_devices > totals->n_devices)
         totals->n_devices = part->n_devices;
 }
@@ -187,11 +178,11 @@ static void join_gaps(struct marey_window *window, const struct marey_window *pa
         return;
     }
     const int64_t gap_ns = part->recorded_start_ns - window->recorded_end_ns;
-    window->gaps_ns = add_known(window->gaps_ns, part->gaps_ns);
+    window->gaps_ns = marey__known_add(window->gaps_ns, part->gaps_ns);
     window->n_gaps += part->n_gaps;
     if (gap_ns <= 0)
         return;
-    window->gaps_ns = add_known(window->gaps_ns, gap_ns);
+    window->gaps_ns = marey__known_add(window->gaps_ns, gap_ns);
     window->n_gaps++;
 }
 
@@ -233,7 +224,7 @@ static void join_whole(struct marey_about *about, const struct marey_about *part
 {
     if (about->whole_ns != MAREY_UNKNOWN || part->whole_ns == MAREY_UNKNOWN)
         return;
-    about->whole_ns = add_known(
+    about->whole_ns = marey__known_add(
         part->whole_ns, part->window.recorded_start_ns == MAREY_UNKNOWN ||
                                 about->window.recorded_start_ns == MAREY_UNKNOWN
                             ? MAREY_UNKNOWN

@@ -77,12 +77,14 @@ static enum marey_status sum_owned(struct marey_trace *trace, int64_t *owned_ns,
     if (status != MAREY_OK)
         return status;
     const struct marey_average *rows = marey_averages_rows(averages, &n);
-    wide_ns sum = marey_averages_totals(averages).unowned_ns;
+    const struct marey_totals totals = marey_averages_totals(averages);
+    const bool fits = totals.device_sum_ns != MAREY_UNKNOWN; /* else what a row owns may not */
+    wide_ns sum = totals.unowned_ns;
     for (size_t i = 0; i < n; i++)
         if (!marey_kind_is_device_operation(rows[i].kind) &&
             rows[i].device_self_ns != MAREY_UNKNOWN)
             sum += rows[i].device_self_ns;
-    *owned_ns = narrow(sum);
+    *owned_ns = fits ? narrow(sum) : MAREY_UNKNOWN;
     marey_averages_free(averages);
     return MAREY_OK;
 }

@@ -12,6 +12,8 @@
  */
 #include "export/table.h"
 
+#include "base/known.h"
+
 static const char *const map_names[] = {
     [MAREY_LEDGER_QUARANTINED] = "quarantined",
     [MAREY_LEDGER_REPAIRED] = "repaired",
@@ -70,8 +72,7 @@ static void add_trace(const struct marey_table *table, struct marey_textbuf *out
     add_key(out, "slices", false);
     marey__text_add_u64(out, window.n_slices);
     add_key(out, "window_ns", false);
-    add_i64(out,
-            window.start_ns == MAREY_UNKNOWN ? MAREY_UNKNOWN : window.end_ns - window.start_ns);
+    add_i64(out, marey__known_span(window.start_ns, window.end_ns));
     add_key(out, "not_recorded_ns", false);
     add_i64(out, window.gaps_ns);
     add_key(out, "busiest_thread_ns", false);

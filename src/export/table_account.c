@@ -2,6 +2,8 @@
  * table_account.c - the lines above a table: what is not clean (law 7), what it is about.
  */
 #include "export/display.h"
+
+#include "base/known.h"
 #include "export/table.h"
 
 #define LINE_WIDTH 120
@@ -148,10 +150,11 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
 
     add_sources(&table->about, out);
     marey__text_add_c(out, ": window ");
-    if (window.start_ns == MAREY_UNKNOWN)
+    const int64_t window_ns = marey__known_span(window.start_ns, window.end_ns);
+    if (window_ns == MAREY_UNKNOWN)
         marey__text_add_c(out, MAREY_DASH);
     else
-        marey__add_time(out, window.end_ns - window.start_ns, table->options.time_unit, false);
+        marey__add_time(out, window_ns, table->options.time_unit, false);
     if (window.n_gaps > 0 && window.gaps_ns != MAREY_UNKNOWN) {
         marey__text_add_c(out, " (not recorded: ");
         marey__add_time(out, window.gaps_ns, table->options.time_unit, false);

@@ -6,6 +6,8 @@
  */
 #include "export/table_grid.h"
 
+#include "base/known.h"
+
 #include <stdio.h>
 
 #include "export/display.h"
@@ -98,7 +100,9 @@ static void add_extras(struct marey_grid *grid)
     const struct marey_table *table = grid->table;
     const struct marey_block_rows *block = &table->block[grid->block];
     add_hidden_rows(grid, block);
-    int64_t rest = block->whole_ns - block->self_ns;
+    int64_t rest = marey__known_span(block->self_ns, block->whole_ns);
+    if (rest == MAREY_UNKNOWN)
+        return;
     if (grid->block == MAREY_BLOCK_HOST && !table->grouping.include_python) {
         const int64_t python = table->totals.python_self_ns;
         const int64_t part = python > 0 && python < rest ? python : python > 0 ? rest : 0;

@@ -5,6 +5,7 @@
  * ties by name, start, track. The default order is the averages' own.
  */
 #include "base/error.h"
+#include "base/known.h"
 #include "base/sort.h"
 #include "export/table.h"
 
@@ -270,10 +271,18 @@ static enum marey_status sort_blocks(struct marey_table *table, struct marey_err
 
 /* ---- rows ---- */
 
-static void add_known(int64_t *sum, int64_t value)
+/* Adds what is known of a row; a time that is not, and yet was measured, is more than 64 bits hold.
+ */
+static void add_time(int64_t *sum, int64_t ns, bool is_measured)
 {
-    if (value != MAREY_UNKNOWN)
-        *sum += value;
+    if (ns != MAREY_UNKNOWN || is_measured)
+        *sum = marey__known_add(*sum, ns);
+}
+
+/* Operations of a row may be without a known time, unless those of all do not fit. */
+static bool has_device_time(const struct marey_table *table, const struct marey_average *row)
+{
+    return row->n_device_operations > 0 && table->totals.device_sum_ns == MAREY_UNKNOWN;
 }
 
 static void limit_block(const struct marey_table *table, struct marey_block_rows *block)
@@ -282,12 +291,12 @@ static void limit_block(const struct marey_table *table, struct marey_block_rows
     block->n_shown = limit < 0 || (uint64_t)limit > block->n ? block->n : (size_t)limit;
     for (size_t i = 0; i < block->n; i++) {
         const struct marey_average *row = block->row[i];
-        add_known(&block->self_ns, row->self_ns);
+        add_time(&block->self_ns, row->self_ns, row->n_timed > 0);
         if (i < block->n_shown)
             continue;
         block->hidden_calls += row->n_calls;
-        add_known(&block->hidden_self_ns, row->self_ns);
-        add_known(&block->hidden_device_ns, row->device_self_ns);
+        add_time(&block->hidden_self_ns, row->self_ns, row->n_timed > 0);
+        add_time(&block->hidden_device_ns, row->device_self_ns, has_device_time(table, row));
     }
 }
 
@@ -328,12 +337,15 @@ enum marey_status marey__table_arrange(struct marey_table *table, struct marey_e
     for (int i = 0; i < MAREY_N_BLOCKS; i++)
         limit_block(table, &table->block[i]);
 
-    /* Shares are of all rows, shown or not, and of what is counted without a row. */
+    /* Shares are of all rows, shown or not, and of what is counted without a row: of nothing where
+     * that is more than 64 bits hold. */
     const int64_t whole[MAREY_N_BLOCKS] = {table->totals.host_self_ns, table->totals.device_sum_ns};
     for (int i = 0; i < MAREY_N_BLOCKS; i++) {
         struct marey_block_rows *block = &table->block[i];
-        block->whole_ns =
-            whole[i] == MAREY_UNKNOWN || whole[i] < block->self_ns ? block->self_ns : whole[i];
+        const bool is_known = whole[i] != MAREY_UNKNOWN && block->self_ns != MAREY_UNKNOWN;
+        block->whole_ns = !is_known                   ? MAREY_UNKNOWN
+                          : whole[i] < block->self_ns ? block->self_ns
+                                                      : whole[i];
     }
     return MAREY_OK;
 }

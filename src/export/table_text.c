@@ -9,6 +9,8 @@
  */
 #include "export/table_grid.h"
 
+#include "base/known.h"
+
 #include "export/display.h"
 
 static void add_padded(struct marey_textbuf *out, struct marey_str text, size_t width,
@@ -148,9 +150,10 @@ static void add_busiest_thread(const struct marey_table *table, struct marey_tex
 {
     const struct marey_window *window = &table->about.window;
     const struct marey_thread_work *work = &window->busiest;
-    const int64_t whole_ns = window->end_ns - window->start_ns - window->gaps_ns;
+    const int64_t whole_ns =
+        marey__known_span(window->gaps_ns, marey__known_span(window->start_ns, window->end_ns));
 
-    if (table->about.n_processes != 1 || work->ns <= 0 ||
+    if (table->about.n_processes != 1 || work->ns <= 0 || whole_ns == MAREY_UNKNOWN ||
         table->options.layout == MAREY_LAYOUT_TORCH)
         return;
     add_sum(table, out, "Busiest thread: ", work->ns);
