@@ -70,23 +70,32 @@ static size_t fileless_len(struct marey_str text)
     return 0;
 }
 
-/* The length of the file at the beginning: names between slashes, none of them "..". */
+/* The length of the names between slashes at the beginning, up to one that is none or begins with a
+ * point ("..") where *is_path is false. */
+static size_t path_len(struct marey_str text, bool *is_path)
+{
+    *is_path = false;
+    for (size_t len = 0;; len++) {
+        const size_t name_len = marey__form_run(text, len, "_-.");
+        if (name_len == 0 || text.ptr[len] == '.')
+            return len;
+        len += name_len;
+        if (len == text.len || text.ptr[len] != '/') {
+            *is_path = true;
+            return len;
+        }
+    }
+}
+
+/* The length of the file at the beginning. */
 static size_t file_len(struct marey_str text)
 {
     const size_t fileless = fileless_len(text);
     if (fileless > 0)
         return fileless;
-    size_t len = 0;
-    for (;;) {
-        const size_t name_len = marey__form_run(text, len, "_-.");
-        if (name_len == 0 || text.ptr[len] == '.')
-            return 0;
-        len += name_len;
-        if (len == text.len || text.ptr[len] != '/')
-            break;
-        len++;
-    }
-    return has_extension((struct marey_str){text.ptr, len}) ? len : 0;
+    bool is_path = false;
+    const size_t len = path_len(text, &is_path);
+    return is_path && has_extension((struct marey_str){text.ptr, len}) ? len : 0;
 }
 
 /* "x.py", "x.py(3)", "x.py(3): f" up to the end; a function that is no name is left out. How much
@@ -136,13 +145,18 @@ static bool is_home_of_packages(struct marey_str text, size_t at)
 static struct marey_str shown_file(struct marey_str text)
 {
     size_t name = 0;
+    size_t none_before = 0; /* the end of a path that is no frame, nor is what it ends in */
     for (size_t i = 0; i < text.len; i++) {
         if (i > 0 && !is_separator(text.ptr[i - 1]))
             continue;
         const struct marey_str rest = behind(text, i);
         name = i;
-        if (is_package(rest) && is_home_of_packages(text, i) && frame_len(rest) > 0)
+        if (i < none_before || !is_package(rest) || !is_home_of_packages(text, i))
+            continue;
+        if (frame_len(rest) > 0)
             break;
+        bool is_path = false;
+        none_before = i + path_len(rest, &is_path);
     }
     const struct marey_str rest = behind(text, name);
     return (struct marey_str){rest.ptr, frame_len(rest)};

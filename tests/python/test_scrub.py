@@ -258,3 +258,10 @@ def test_an_address_in_a_name_is_not_shown(address: str, command: Path, tmp_path
              for name in (address, "c10::add", "d::e::f0")]  # fmt: skip
     text = scrub(command, {"traceEvents": named}, tmp_path)
     assert address not in text and "c10::add" in text and "d::e::f0" in text
+
+
+def test_a_long_name_takes_time_that_grows_with_its_length(command: Path, tmp_path: Path) -> None:
+    for path in ("site-packages/re/" * 100_000, "/lib/python3/re//" * 100_000, "site-packages/re/.." * 100_000):
+        trace = {"traceEvents": [{**LAUNCH, "name": path}, {**LAUNCH, "name": f"{path}site-packages/re/x.py(3): f"}]}
+        names = [record["name"] for record in json.loads(scrub(command, trace, tmp_path))["traceEvents"]]
+        assert names[0].startswith("scrubbed ") and names[1].endswith("x.py(3): f")
