@@ -66,16 +66,26 @@ static inline void add(struct filler *filler, uint64_t offset, enum marey_chrome
     };
 }
 
+/* A begin without an end whose slice was cut for its length is written with that length by a
+ * repair: as a begin it would be as long again. */
+static bool is_begin(const struct marey_chrome *chrome, size_t i)
+{
+    const uint8_t flags = chrome->slices.flags[i];
+    const bool may_be_cut =
+        chrome->repairs && chrome->has_raw_durs && (flags & MAREY_SLICE_OPEN) != 0;
+    return (flags & MAREY_SLICE_FROM_BEGIN) != 0 &&
+           !(may_be_cut &&
+             marey_trace_raw_dur_ns(chrome->trace, (uint32_t)i) != chrome->slices.dur_ns[i]);
+}
+
 static void add_slices(struct filler *filler, const struct marey_chrome *chrome)
 {
     const uint64_t *offset = chrome->slices.offset;
-    const uint8_t *flags = chrome->slices.flags;
     for (size_t t = 0; t < chrome->n_tracks; t++) {
         const struct marey_track *track = &chrome->tracks[t];
         for (size_t i = track->first_slice; i < (size_t)track->first_slice + track->n_slices; i++)
-            add(filler, offset[i],
-                (flags[i] & MAREY_SLICE_FROM_BEGIN) != 0 ? MAREY_CHROME_BEGIN : MAREY_CHROME_SLICE,
-                i, (uint32_t)t);
+            add(filler, offset[i], is_begin(chrome, i) ? MAREY_CHROME_BEGIN : MAREY_CHROME_SLICE, i,
+                (uint32_t)t);
     }
 }
 

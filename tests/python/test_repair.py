@@ -481,3 +481,20 @@ def test_scrubbing_changes_no_number(name: str, command: Path, data: Path, tmp_p
     trace, shown = data / f"{name}.json.gz", tmp_path / "shown.json.gz"
     assert run(command, "convert", "--scrub", trace, shown).returncode == 0
     assert table(command, trace) == table(command, shown)
+
+
+@pytest.mark.parametrize("how", ["--scrub", "repair"])
+@pytest.mark.parametrize("end", [[], [{"ph": "E", "pid": 0, "tid": 7, "ts": 900}]])
+def test_an_operation_that_was_cut_stays_cut(
+    end: list[dict[str, Any]], how: str, command: Path, tmp_path: Path
+) -> None:
+    kernels = [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": ts, "dur": 1}
+               for ts in (10, 20, 30)]  # fmt: skip
+    begin = {"ph": "B", "cat": "kernel", "name": "w", "pid": 0, "tid": 7, "ts": 0}
+    op = {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 1000}
+    broken, once_, twice = (tmp_path / name for name in ("a.json", "b.json", "c.json"))
+    broken.write_text(json.dumps({"traceEvents": [begin, *kernels, op, *end]}), encoding="utf-8")
+    text = write(command, how, broken, once_)
+    assert write(command, how, once_, twice) == text
+    assert marey.load(once_).ledger["repaired"] == {}
+    assert [s.dur_ns for s in marey.load(once_).events().where(name="w")] == [10_000]
