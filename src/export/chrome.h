@@ -142,8 +142,9 @@ struct marey_chrome {
 
     struct marey_hashmap last_meta;        /* source and key -> the last member of that key */
     struct marey_chrome_piece *short_name; /* [n_strings] with paths cut; NULL unless it scrubs */
-    struct marey_scrub scrub;              /* numbers in place of what is not shown */
-    struct marey_textbuf strict;           /* text of the file on its way to `shown` */
+    uint8_t *is_call_name;       /* [n_strings] of a call into the runtime; NULL unless it scrubs */
+    struct marey_scrub scrub;    /* numbers in place of what is not shown */
+    struct marey_textbuf strict; /* text of the file on its way to `shown` */
     struct marey_textbuf shown;
     bool has_left_out; /* the writer makes the member; one that is read is not written again */
     bool has_repaired;

@@ -488,10 +488,19 @@ static bool is_integer(struct marey_str text)
 void marey__scrub_category(struct marey_scrub *scrub, struct marey_str text,
                            struct marey_textbuf *out)
 {
-    if (text.len == 0 || marey__kind_of_category(text) != MAREY_KIND_OTHER)
+    /* They tell the device. */
+    static const char *const prefixes[] = {"xpu_", "mtia_", "hpu_", "privateuse1_"};
+    if (text.len == 0 || marey__kind_of_category(text) != MAREY_KIND_OTHER) {
         marey__text_add_str(out, text);
-    else
-        marey__scrub_add_number(&scrub->categories, "category", text, out);
+        return;
+    }
+    for (size_t i = 0; i < COUNT(prefixes); i++)
+        if (marey__str_starts(text, prefixes[i])) {
+            const size_t len = strlen(prefixes[i]);
+            marey__text_add_c(out, prefixes[i]);
+            text = (struct marey_str){text.ptr + len, text.len - len};
+        }
+    marey__scrub_add_number(&scrub->categories, "category", text, out);
 }
 
 void marey__scrub_id(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out)

@@ -44,8 +44,14 @@ bool marey__scrub_meta_args(struct marey_scrub *scrub, struct marey_str name, st
                             struct marey_textbuf *out);
 
 /* Adds a name as it is if nothing in it looks like a part of a path, an address or a value; else
- * the file of code in which it ends, as far as a known package; else "scrubbed N". */
+ * the file of code in which it ends, as far as a known package; else "scrubbed N". A beginning that
+ * readers look for is kept ("ProfilerStep#"). */
 void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out);
+
+/* The same of a call into the runtime, which owns device operations if its name has a word of a
+ * launch: no file, and "scrubbed N launch". */
+void marey__scrub_call_name(struct marey_scrub *scrub, struct marey_str text,
+                            struct marey_textbuf *out);
 
 /* Whether a name is added as it is. */
 bool marey__scrub_is_harmless(struct marey_str text);

@@ -206,17 +206,58 @@ bool marey__scrub_is_harmless(struct marey_str text)
     return !marey__form_has_address(text);
 }
 
+/* With what a name begins that readers look for, before a name of its own. */
+static const char *const prefixes[] = {"ProfilerStep#", "autograd::engine::evaluate_function: "};
+
+/* What readers look for in the name of a call into the runtime, in any case of letters. */
+static const char *const call_words[] = {"launch", "memcpy", "memset", "devicesynchronize",
+                                         "ctxsynchronize"};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* "scrubbed 3", or "scrubbed 3 launch", of a scrubbed name. */
+static bool is_scrubbed(struct marey_str text)
+{
+    for (size_t i = 0; i < COUNT(call_words);) {
+        const size_t len = strlen(call_words[i]);
+        const bool is_last = marey__str_ends(text, call_words[i]) && text.len > len &&
+                             text.ptr[text.len - len - 1] == ' ';
+        text.len -= is_last ? len + 1 : 0;
+        i = is_last ? 0 : i + 1;
+    }
+    return marey__scrub_is_number(text, "scrubbed");
+}
+
+static bool is_shown(struct marey_str name)
+{
+    return marey__scrub_is_harmless(name) && !is_scrubbed(name);
+}
+
 void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out)
 {
-    if (marey__scrub_is_harmless(text) && !marey__scrub_is_number(text, "scrubbed")) {
-        marey__text_add_str(out, text);
-        return;
-    }
-    const struct marey_str file = shown_file(text);
-    if (file.len > 0)
+    for (size_t i = 0; i < COUNT(prefixes); i++)
+        if (marey__str_starts(text, prefixes[i])) {
+            marey__text_add_c(out, prefixes[i]);
+            text = behind(text, strlen(prefixes[i]));
+        }
+    const struct marey_str file = is_shown(text) ? text : shown_file(text);
+    if (file.len > 0 || text.len == 0)
         marey__text_add_str(out, file);
     else
         marey__scrub_add_number(&scrub->names, "scrubbed", text, out);
+}
+
+void marey__scrub_call_name(struct marey_scrub *scrub, struct marey_str text,
+                            struct marey_textbuf *out)
+{
+    if (is_shown(text)) {
+        marey__text_add_str(out, text);
+        return;
+    }
+    marey__scrub_add_number(&scrub->names, "scrubbed", text, out);
+    for (size_t i = 0; i < COUNT(call_words); i++)
+        if (marey__str_holds_caseless(text, call_words[i]))
+            marey__text_add_format(out, " %s", call_words[i]);
 }
 
 void marey__scrub_stack(struct marey_str text, struct marey_textbuf *out)

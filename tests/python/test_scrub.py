@@ -199,6 +199,7 @@ def numbers(path: Path) -> list[tuple[Any, ...]]:
 
 KERNEL = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 12, "dur": 3}
 LAUNCH = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+OP = {"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 0, "dur": 10}
 
 
 @pytest.mark.parametrize(
@@ -262,6 +263,28 @@ def test_an_address_in_a_name_is_not_shown(address: str, command: Path, tmp_path
 
 def test_a_long_name_takes_time_that_grows_with_its_length(command: Path, tmp_path: Path) -> None:
     for path in ("site-packages/re/" * 100_000, "/lib/python3/re//" * 100_000, "site-packages/re/.." * 100_000):
-        trace = {"traceEvents": [{**LAUNCH, "name": path}, {**LAUNCH, "name": f"{path}site-packages/re/x.py(3): f"}]}
+        trace = {"traceEvents": [{**OP, "name": path}, {**OP, "name": f"{path}site-packages/re/x.py(3): f"}]}
         names = [record["name"] for record in json.loads(scrub(command, trace, tmp_path))["traceEvents"]]
         assert names[0].startswith("scrubbed ") and names[1].endswith("x.py(3): f")
+
+
+@pytest.mark.parametrize("call", ["cudaLaunchKernel@libcudart.so.12", "/home/u/cudaMEMCPYAsync/x.py(3): f", "a=b launch"])
+def test_a_call_that_launches_still_does(call: str, command: Path, tmp_path: Path) -> None:
+    op = {**OP, "name": "aten::mm"}
+    tied_to = {"args": {"correlation": 1, "device": 0, "stream": 7}}
+    once = scrub(command, {"traceEvents": [op, {**LAUNCH, "name": call, **tied_to}, {**KERNEL, **tied_to}]}, tmp_path)
+    assert call not in once
+    (kernel,) = marey.load(tmp_path / "shown.json").events().where(kind="kernel")
+    assert kernel.owner is not None and kernel.owner.name == "aten::mm"
+    assert scrub(command, json.loads(once), tmp_path) == once
+
+
+def test_a_beginning_that_readers_look_for_is_kept(command: Path, tmp_path: Path) -> None:
+    engine = "autograd::engine::evaluate_function: "
+    names = {"ProfilerStep#a/b": "ProfilerStep#scrubbed 0", f"{engine}a/b": f"{engine}scrubbed 0", "a/b": "scrubbed 0",
+             "ProfilerStep#scrubbed 0": "ProfilerStep#scrubbed 1", "ProfilerStep#7": "ProfilerStep#7"}  # fmt: skip
+    records = [{"ph": "X", "cat": "xpu_mine", "name": name, "pid": 1, "tid": 1, "ts": i, "dur": 1}
+               for i, name in enumerate(names)]  # fmt: skip
+    shown = json.loads(scrub(command, {"traceEvents": records}, tmp_path))["traceEvents"]
+    assert [record["name"] for record in shown] == list(names.values())
+    assert {record["cat"] for record in shown} == {"xpu_category 0"}
