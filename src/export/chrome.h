@@ -92,6 +92,13 @@ struct marey_chrome_mended {
     uint64_t n_texts;   /* that were no JSON apart from scalars, or had a key twice */
 };
 
+/* Bits of a name that is scrubbed. */
+enum marey_chrome_name {
+    MAREY_NAME_CALL = 1,     /* of a call into the runtime */
+    MAREY_NAME_NUMBERED = 2, /* shown as a number, also if it might be shown */
+    MAREY_NAME_WRITTEN = 4   /* of a record that is written */
+};
+
 struct marey_chrome {
     struct marey_alloc alloc;
     struct marey_trace *trace;
@@ -142,7 +149,7 @@ struct marey_chrome {
 
     struct marey_hashmap last_meta;        /* source and key -> the last member of that key */
     struct marey_chrome_piece *short_name; /* [n_strings] with paths cut; NULL unless it scrubs */
-    uint8_t *is_call_name;       /* [n_strings] of a call into the runtime; NULL unless it scrubs */
+    uint8_t *name_flags;         /* [n_strings] of enum marey_chrome_name; NULL unless it scrubs */
     struct marey_scrub scrub;    /* numbers in place of what is not shown */
     struct marey_textbuf strict; /* text of the file on its way to `shown` */
     struct marey_textbuf shown;
@@ -245,6 +252,12 @@ void marey__chrome_add_json(struct marey_chrome *chrome, struct marey_str text);
 /* How many records of a row of the ledger that counts such are not in the file. */
 uint64_t marey__chrome_left_out_of(const struct marey_chrome *chrome,
                                    const struct marey_ledger_row *row);
+
+/* chrome_names.c: numbers for the names that are scrubbed; how one is shown. False without memory.
+ */
+bool marey__chrome_names_make(struct marey_chrome *chrome);
+void marey__chrome_add_name(struct marey_chrome *chrome, uint32_t name_id,
+                            struct marey_textbuf *out);
 
 /* chrome_shown.c. False without memory. */
 bool marey__chrome_shown_make(struct marey_chrome *chrome);

@@ -158,7 +158,7 @@ struct marey_chrome_piece marey__chrome_make_label(struct marey_chrome *chrome, 
         struct marey_str name = text_of(chrome, label->name_id);
         if (chrome->scrubs && name.ptr != NULL) {
             marey__text_reset(&chrome->strict);
-            marey__scrub_name(&chrome->scrub, name, &chrome->strict);
+            marey__chrome_add_name(chrome, label->name_id, &chrome->strict);
             chrome->out.failed |= chrome->strict.failed;
             name = (struct marey_str){chrome->strict.ptr, chrome->strict.len};
         }

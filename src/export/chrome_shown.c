@@ -80,20 +80,6 @@ bool marey__chrome_shown_meta_args(struct marey_chrome *chrome,
 
 /* ---- members of heads ---- */
 
-/* Names of calls are shown in another way, as they decide who owns device operations. */
-static bool mark_calls(struct marey_chrome *chrome)
-{
-    const struct marey_slices *slices = &chrome->slices;
-    chrome->is_call_name = marey__alloc_zero(&chrome->alloc, chrome->n_strings, 1);
-    for (size_t i = 0; i < slices->n && chrome->is_call_name != NULL; i++) {
-        const enum marey_kind kind = chrome->categories[slices->cat_id[i]].kind;
-        if ((kind == MAREY_KIND_RUNTIME || kind == MAREY_KIND_DRIVER) &&
-            slices->name_id[i] < chrome->n_strings)
-            chrome->is_call_name[slices->name_id[i]] = true;
-    }
-    return chrome->is_call_name != NULL;
-}
-
 bool marey__chrome_shown_make(struct marey_chrome *chrome)
 {
     size_t n = 0;
@@ -111,12 +97,12 @@ bool marey__chrome_shown_make(struct marey_chrome *chrome)
         return true;
     chrome->short_name =
         marey__alloc_zero(&chrome->alloc, chrome->n_strings, sizeof *chrome->short_name);
-    return chrome->short_name != NULL && mark_calls(chrome);
+    return chrome->short_name != NULL && marey__chrome_names_make(chrome);
 }
 
 void marey__chrome_shown_release(struct marey_chrome *chrome)
 {
-    marey__dealloc(&chrome->alloc, chrome->is_call_name, chrome->n_strings, 1);
+    marey__dealloc(&chrome->alloc, chrome->name_flags, chrome->n_strings, 1);
     marey__dealloc(&chrome->alloc, chrome->short_name, chrome->n_strings,
                    sizeof *chrome->short_name);
     marey__hashmap_release(&chrome->last_meta);
@@ -336,11 +322,7 @@ struct marey_chrome_piece marey__chrome_shown_name(struct marey_chrome *chrome, 
     struct marey_chrome_piece *piece = &chrome->short_name[name_id];
     if (piece->ptr == NULL) {
         marey__text_reset(&chrome->strict);
-        const struct marey_str text = marey_trace_string(chrome->trace, name_id);
-        if (chrome->is_call_name[name_id])
-            marey__scrub_call_name(&chrome->scrub, text, &chrome->strict);
-        else
-            marey__scrub_name(&chrome->scrub, text, &chrome->strict);
+        marey__chrome_add_name(chrome, name_id, &chrome->strict);
         *piece = marey__chrome_make_shown_name(chrome, view_of(chrome, &chrome->strict));
     }
     return *piece;

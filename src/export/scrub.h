@@ -43,15 +43,24 @@ bool marey__scrub_member(struct marey_scrub *scrub, struct marey_str key, struct
 bool marey__scrub_meta_args(struct marey_scrub *scrub, struct marey_str name, struct marey_str json,
                             struct marey_textbuf *out);
 
+/* Of what a name is, and whether it may be shown. A call into the runtime owns device operations if
+ * its name has a word of a launch. */
+enum marey_scrub_how {
+    MAREY_SCRUB_ANY = 0,
+    MAREY_SCRUB_CALL = 1,     /* no file, and "scrubbed N launch" */
+    MAREY_SCRUB_NUMBERED = 2, /* a number whatever it is */
+    MAREY_SCRUB_NUMBERED_CALL = 3
+};
+
 /* Adds a name as it is if nothing in it looks like a part of a path, an address or a value; else
  * the file of code in which it ends, as far as a known package; else "scrubbed N". A beginning that
  * readers look for is kept ("ProfilerStep#"). */
-void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out);
+void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, enum marey_scrub_how how,
+                       struct marey_textbuf *out);
 
-/* The same of a call into the runtime, which owns device operations if its name has a word of a
- * launch: no file, and "scrubbed N launch". */
-void marey__scrub_call_name(struct marey_scrub *scrub, struct marey_str text,
-                            struct marey_textbuf *out);
+/* Whether a part of the name stands as a number, and which. */
+bool marey__scrub_is_numbered(struct marey_str text, enum marey_scrub_how how,
+                              struct marey_str *numbered);
 
 /* Whether a name is added as it is. */
 bool marey__scrub_is_harmless(struct marey_str text);

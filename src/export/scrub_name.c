@@ -233,30 +233,46 @@ static bool is_shown(struct marey_str name)
     return marey__scrub_is_harmless(name) && !is_scrubbed(name);
 }
 
-void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out)
+/* The length of the beginnings that are kept. */
+static size_t kept_len(struct marey_str text)
 {
+    size_t len = 0;
     for (size_t i = 0; i < COUNT(prefixes); i++)
-        if (marey__str_starts(text, prefixes[i])) {
-            marey__text_add_c(out, prefixes[i]);
-            text = behind(text, strlen(prefixes[i]));
-        }
-    const struct marey_str file = is_shown(text) ? text : shown_file(text);
-    if (file.len > 0 || text.len == 0)
-        marey__text_add_str(out, file);
-    else
-        marey__scrub_add_number(&scrub->names, "scrubbed", text, out);
+        if (marey__str_starts(behind(text, len), prefixes[i]))
+            len += strlen(prefixes[i]);
+    return len;
 }
 
-void marey__scrub_call_name(struct marey_scrub *scrub, struct marey_str text,
-                            struct marey_textbuf *out)
+static struct marey_str shown_part(struct marey_str text, enum marey_scrub_how how)
 {
-    if (is_shown(text)) {
-        marey__text_add_str(out, text);
+    if (how == MAREY_SCRUB_NUMBERED || how == MAREY_SCRUB_NUMBERED_CALL)
+        return (struct marey_str){text.ptr, 0};
+    if (is_shown(text))
+        return text;
+    return how == MAREY_SCRUB_CALL ? (struct marey_str){text.ptr, 0} : shown_file(text);
+}
+
+bool marey__scrub_is_numbered(struct marey_str text, enum marey_scrub_how how,
+                              struct marey_str *numbered)
+{
+    *numbered = how == MAREY_SCRUB_ANY ? behind(text, kept_len(text)) : text;
+    return numbered->len > 0 && shown_part(*numbered, how).len == 0;
+}
+
+void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, enum marey_scrub_how how,
+                       struct marey_textbuf *out)
+{
+    struct marey_str rest;
+    const bool is_numbered = marey__scrub_is_numbered(text, how, &rest);
+    marey__text_add(out, text.ptr, text.len - rest.len);
+    if (!is_numbered) {
+        marey__text_add_str(out, shown_part(rest, how));
         return;
     }
-    marey__scrub_add_number(&scrub->names, "scrubbed", text, out);
+    marey__scrub_add_number(&scrub->names, "scrubbed", rest, out);
     for (size_t i = 0; i < COUNT(call_words); i++)
-        if (marey__str_holds_caseless(text, call_words[i]))
+        if ((how == MAREY_SCRUB_CALL || how == MAREY_SCRUB_NUMBERED_CALL) &&
+            marey__str_holds_caseless(text, call_words[i]))
             marey__text_add_format(out, " %s", call_words[i]);
 }
 

@@ -8,6 +8,7 @@
 void marey__scrub_numbers_init(struct marey_scrub_numbers *numbers, const struct marey_alloc *alloc)
 {
     marey__hashmap_init(&numbers->by_text, alloc);
+    numbers->width = 1;
 }
 
 void marey__scrub_numbers_release(struct marey_scrub_numbers *numbers)
@@ -15,18 +16,25 @@ void marey__scrub_numbers_release(struct marey_scrub_numbers *numbers)
     marey__hashmap_release(&numbers->by_text);
 }
 
-void marey__scrub_add_number(struct marey_scrub_numbers *numbers, const char *word,
-                             struct marey_str text, struct marey_textbuf *out)
+uint32_t marey__scrub_number(struct marey_scrub_numbers *numbers, struct marey_str text)
 {
     const uint32_t next = (uint32_t)numbers->by_text.n;
     uint32_t *number = marey__hashmap_put(&numbers->by_text, marey__str_hash(text));
-    if (number == NULL) {
-        out->failed = true;
-        return;
-    }
+    if (number == NULL)
+        return MAREY_NONE;
     if (*number == MAREY_NONE)
         *number = next;
-    marey__text_add_format(out, "%s %u", word, (unsigned)*number);
+    return *number;
+}
+
+void marey__scrub_add_number(struct marey_scrub_numbers *numbers, const char *word,
+                             struct marey_str text, struct marey_textbuf *out)
+{
+    const uint32_t number = marey__scrub_number(numbers, text);
+    if (number == MAREY_NONE)
+        out->failed = true;
+    else
+        marey__text_add_format(out, "%s %0*u", word, numbers->width, (unsigned)number);
 }
 
 bool marey__scrub_is_number(struct marey_str text, const char *word)

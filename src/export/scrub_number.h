@@ -13,11 +13,15 @@
 
 struct marey_scrub_numbers {
     struct marey_hashmap by_text; /* hash of the text -> its number */
+    int width;                    /* digits at the least */
 };
 
 void marey__scrub_numbers_init(struct marey_scrub_numbers *numbers,
                                const struct marey_alloc *alloc);
 void marey__scrub_numbers_release(struct marey_scrub_numbers *numbers);
+
+/* Gives the text the next number, unless it has one. MAREY_NONE without memory. */
+uint32_t marey__scrub_number(struct marey_scrub_numbers *numbers, struct marey_str text);
 
 /* Adds "<word> N"; out->failed is set without memory. */
 void marey__scrub_add_number(struct marey_scrub_numbers *numbers, const char *word,

@@ -79,6 +79,17 @@ enum marey_kind marey__kind_of_category(struct marey_str text)
     return MAREY_KIND_OTHER;
 }
 
+uint8_t marey__kind_rank(enum marey_kind kind)
+{
+    if (kind == MAREY_KIND_WINDOW)
+        return 0;
+    if (kind == MAREY_KIND_ANNOTATION)
+        return 1;
+    if (kind == MAREY_KIND_PYTHON)
+        return 2;
+    return kind == MAREY_KIND_RUNTIME || kind == MAREY_KIND_DRIVER ? 4 : 3;
+}
+
 const char *marey__category_of_kind(enum marey_kind kind)
 {
     for (size_t i = 0; i < sizeof category_table / sizeof category_table[0]; i++)

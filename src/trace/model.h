@@ -160,6 +160,9 @@ enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_er
 /* kind.c: what a category text means. */
 enum marey_kind marey__kind_of_category(struct marey_str text);
 
+/* kind.c: law 2's order of kinds where slices have one interval, the outer first. */
+uint8_t marey__kind_rank(enum marey_kind kind);
+
 /* kind.c: today's category text of a kind, "other" if it has none. */
 const char *marey__category_of_kind(enum marey_kind kind);
 

@@ -137,17 +137,6 @@ struct slice_order {
     uint8_t rank[MAREY_N_CATEGORIES]; /* law 2's order of kinds */
 };
 
-static uint8_t rank_of_kind(enum marey_kind kind)
-{
-    if (kind == MAREY_KIND_WINDOW)
-        return 0;
-    if (kind == MAREY_KIND_ANNOTATION)
-        return 1;
-    if (kind == MAREY_KIND_PYTHON)
-        return 2;
-    return kind == MAREY_KIND_RUNTIME || kind == MAREY_KIND_DRIVER ? 4 : 3;
-}
-
 static int compare_names(const struct marey_trace *trace, uint32_t a, uint32_t b)
 {
     if (a == b)
@@ -296,7 +285,7 @@ bool marey__sort_slices(struct marey_trace *trace)
     const size_t n_tracks = trace->tracks.n;
     struct slice_order order = {.trace = trace};
     for (size_t i = 0; i < trace->n_categories; i++)
-        order.rank[i] = rank_of_kind(trace->category[i].kind);
+        order.rank[i] = marey__kind_rank(trace->category[i].kind);
     if (trace->links.n == 0 && is_in_order(&order)) {
         find_tracks_rows(trace);
         return true;

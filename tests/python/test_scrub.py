@@ -255,15 +255,15 @@ def test_an_address_of_digits_is_no_number(address: str, command: Path, tmp_path
 
 @pytest.mark.parametrize("address", ["host 10.1.2.3", "2001:db8::1", "[fe80::1]:80", "aa:bb:cc:dd:ee:ff", "at 10:30:59"])
 def test_an_address_in_a_name_is_not_shown(address: str, command: Path, tmp_path: Path) -> None:
-    named = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 5, "dur": 2}
-             for name in (address, "c10::add", "d::e::f0")]  # fmt: skip
+    named = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 5 * i, "dur": 2}
+             for i, name in enumerate((address, "c10::add", "d::e::f0"))]  # fmt: skip
     text = scrub(command, {"traceEvents": named}, tmp_path)
     assert address not in text and "c10::add" in text and "d::e::f0" in text
 
 
 def test_a_long_name_takes_time_that_grows_with_its_length(command: Path, tmp_path: Path) -> None:
     for path in ("site-packages/re/" * 100_000, "/lib/python3/re//" * 100_000, "site-packages/re/.." * 100_000):
-        trace = {"traceEvents": [{**OP, "name": path}, {**OP, "name": f"{path}site-packages/re/x.py(3): f"}]}
+        trace = {"traceEvents": [{**OP, "name": path}, {**OP, "ts": 50, "name": f"{path}site-packages/re/x.py(3): f"}]}
         names = [record["name"] for record in json.loads(scrub(command, trace, tmp_path))["traceEvents"]]
         assert names[0].startswith("scrubbed ") and names[1].endswith("x.py(3): f")
 
@@ -288,3 +288,43 @@ def test_a_beginning_that_readers_look_for_is_kept(command: Path, tmp_path: Path
     shown = json.loads(scrub(command, {"traceEvents": records}, tmp_path))["traceEvents"]
     assert [record["name"] for record in shown] == list(names.values())
     assert {record["cat"] for record in shown} == {"xpu_category 0"}
+
+
+ODD = ("a/b", "m", "scrubbed 3", "scrubbed 12", "/home/u/a.py(3): f", "/home/v/b.py(3): f", "ProfilerStep#1/x", "ProfilerStep#2",
+       "aten::mm", "aten::mm@x", "cudaLaunchKernel", "cudaLaunchKernel@so", "/x/memset", "a=b", "zz\\cudaDeviceSynchronize",
+       "autograd::engine::evaluate_function: a/b", "scrubbed 3 launch", "torch/a.py(1): g", "", "10.1.2.3", *"kz!")  # fmt: skip
+
+
+def figures(path: Path) -> list[tuple[Any, ...]]:
+    """What no name tells, of each slice in the order of the reader."""
+    events = marey.load(path).events()
+    return [(e.start_ns, e.dur_ns, e.self_ns, e.kind, e.parent and (e.parent.start_ns, e.parent.kind),
+             e.owner and (e.owner.start_ns, e.owner.kind, e.owner.dur_ns)) for e in events]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 60))
+def test_no_number_rests_on_a_name_that_is_replaced(seed: int, command: Path, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    records = []
+    for i in range(dice.randint(2, 40)):
+        cat = dice.choice(("cpu_op", "user_annotation", "python_function", "cuda_runtime", "cuda_runtime", "kernel"))
+        is_kernel = cat == "kernel"
+        args = {"correlation": dice.randint(1, 9)} if is_kernel or cat == "cuda_runtime" else {"mark": i}
+        records.append({"ph": "X", "cat": cat, "name": dice.choice(ODD), "pid": int(not is_kernel),
+                        "tid": 7 if is_kernel else dice.randint(1, 2), "ts": dice.choice((0, 10, 20, 21)),
+                        "dur": dice.choice((1, 10, 10, 40)), "args": args})  # fmt: skip
+    once = scrub(command, {"traceEvents": records}, tmp_path)
+    assert figures(tmp_path / "shown.json") == figures(tmp_path / "planted.json")
+    assert self_by_name(records, tmp_path / "planted.json") == self_by_name(
+        json.loads(once)["traceEvents"], tmp_path / "shown.json"
+    )
+    assert scrub(command, json.loads(once), tmp_path) == once
+
+
+def self_by_name(records: list[dict[str, Any]], path: Path) -> list[int]:
+    """The self time of each record's name and kind, in the order of the file."""
+    found: dict[tuple[str, str], int] = {}
+    for e in marey.load(path).events():
+        key = (e.name or "", e.category or "")
+        found[key] = found.get(key, 0) + (e.self_ns or 0)
+    return [found[record.get("name", ""), record["cat"]] for record in records if record["ph"] == "X"]
