@@ -26,8 +26,9 @@
 #define HUGE_BYTES ((size_t)2 << 20) /* of a huge page */
 #define HUGE_FROM (HUGE_BYTES / 2)   /* blocks of this size and more are made of such */
 #define PAGE_BYTES ((size_t)4096)
-#define MOST_BYTES ((size_t)PTRDIFF_MAX - 2 * HUGE_BYTES) /* with a page to fill, one to move by   \
-                                                           */
+#define MOST_BYTES                                                                                 \
+    ((size_t)PTRDIFF_MAX - 2 * HUGE_BYTES) /* with a page to fill, one to move by                  \
+                                            */
 
 static size_t mapped_size(size_t size_bytes)
 {
