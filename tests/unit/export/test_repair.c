@@ -8,6 +8,7 @@
 #include "import/import.h"
 #include "marey/export.h"
 #include "same_trace.h"
+#include "support/ledger.h"
 #include "support/make_random.h"
 
 enum { N_ROUNDS = 1500, MOST_RECORDS = 12 };
@@ -157,16 +158,6 @@ static void expect_same_numbers(struct marey_trace *a, struct marey_trace *b,
     EXPECT_FAIL(difference.text);
 }
 
-static uint64_t count_of(struct marey_trace *trace, const char *reason)
-{
-    struct marey_ledger ledger = {0};
-    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        if (strcmp(ledger.rows[i].reason, reason) == 0)
-            return ledger.rows[i].count;
-    return 0;
-}
-
 /* Nothing that a repair mends is in it. */
 static void expect_clean(struct marey_trace *trace, struct marey_str text)
 {
@@ -210,7 +201,7 @@ static unsigned check_file(struct marey_str broken, uint64_t *n_bad_args)
     EXPECT_TRUE((first == NULL) == (fields == NULL));
     if (first == NULL)
         return 0;
-    *n_bad_args += count_of(first, "bad_args");
+    *n_bad_args += ledger_count(first, "bad_args");
     expect_same_numbers(first, fields, broken);
     write_text(first, true, &written[0]);
     write_text(first, false, &written[1]);
@@ -225,7 +216,7 @@ static unsigned check_file(struct marey_str broken, uint64_t *n_bad_args)
             write_text(again, true, &written[3]);
             EXPECT_BYTES(written[3].ptr, written[3].len, written[0].ptr);
         }
-        EXPECT_U64(count_of(again, "bad_args"), 0);
+        EXPECT_U64(ledger_count(again, "bad_args"), 0);
         marey_trace_free(again);
     }
     for (size_t i = 0; i < 4; i++)

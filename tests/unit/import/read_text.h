@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "import/import.h"
 #include "support/expect.h"
+#include "support/ledger.h"
 
 #define X(name, ts, dur)                                                                           \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts        \
@@ -40,16 +41,6 @@ static inline enum marey_status read_status(const char *bytes, size_t len, struc
         marey_import_bytes((struct marey_str){bytes, len}, NULL, &trace, err);
     marey_trace_free(trace);
     return status;
-}
-
-static inline uint64_t count_of(struct marey_trace *trace, const char *reason)
-{
-    struct marey_ledger ledger = {0};
-    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        if (strcmp(ledger.rows[i].reason, reason) == 0)
-            return ledger.rows[i].count;
-    return 0;
 }
 
 static inline struct marey_str name_of(const struct marey_trace *trace, size_t slice)

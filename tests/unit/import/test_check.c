@@ -327,7 +327,7 @@ static void a_load_says_what_it_checked(void **state)
             MAREY_OK);
         EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
         EXPECT_U64(ledger.checked, options.check);
-        EXPECT_U64(count_of(trace, "non_finite"), all ? 1 : 0);
+        EXPECT_U64(ledger_count(trace, "non_finite"), all ? 1 : 0);
         marey_trace_free(trace);
     }
 }

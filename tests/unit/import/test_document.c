@@ -51,8 +51,8 @@ static void base_time_counts_wherever_it_stands(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct marey_trace *trace = read_text(rows[i]);
         EXPECT_I64(marey_trace_slices(trace).start_ns[0], 2000);
-        EXPECT_U64(count_of(trace, "number_as_text"), strstr(rows[i], ": \"1000") != NULL);
-        EXPECT_U64(count_of(trace, "bad_metadata"), 0);
+        EXPECT_U64(ledger_count(trace, "number_as_text"), strstr(rows[i], ": \"1000") != NULL);
+        EXPECT_U64(ledger_count(trace, "bad_metadata"), 0);
         marey_trace_free(trace);
     }
 }
@@ -67,8 +67,8 @@ static void rank_comes_from_the_file_or_is_assumed(void **state)
     EXPECT_I64(source->rank, 3);
     EXPECT_I64(source->world_size, 8);
     EXPECT_FALSE(source->rank_is_assumed);
-    EXPECT_U64(count_of(trace, "rank_assumed"), 0);
-    EXPECT_U64(count_of(trace, "no_events"), 1);
+    EXPECT_U64(ledger_count(trace, "rank_assumed"), 0);
+    EXPECT_U64(ledger_count(trace, "no_events"), 1);
     marey_trace_free(trace);
 
     trace = read_text("[]");
@@ -76,7 +76,7 @@ static void rank_comes_from_the_file_or_is_assumed(void **state)
     EXPECT_I64(source->rank, 0);
     EXPECT_I64(source->world_size, MAREY_UNKNOWN);
     EXPECT_TRUE(source->rank_is_assumed);
-    EXPECT_U64(count_of(trace, "rank_assumed"), 1);
+    EXPECT_U64(ledger_count(trace, "rank_assumed"), 1);
     marey_trace_free(trace);
 }
 
@@ -105,8 +105,8 @@ static void a_world_that_cannot_be_is_bad_metadata(void **state)
         struct marey_trace *trace = read_text(text);
         EXPECT_I64(marey_trace_sources(trace, &n)->rank, 1);
         EXPECT_I64(marey_trace_sources(trace, &n)->world_size, rows[i].world_size);
-        EXPECT_U64(count_of(trace, "other_ranks"), rows[i].n_missing);
-        EXPECT_U64(count_of(trace, "bad_metadata"), rows[i].n_bad);
+        EXPECT_U64(ledger_count(trace, "other_ranks"), rows[i].n_missing);
+        EXPECT_U64(ledger_count(trace, "bad_metadata"), rows[i].n_bad);
         marey_trace_free(trace);
     }
 }
@@ -127,7 +127,7 @@ static void a_member_that_stands_twice_is_counted(void **state)
     EXPECT_VIEW(marey_trace_string(trace, meta[0].json_id), "2");
     EXPECT_VIEW(marey_trace_string(trace, meta[1].json_id), "1000");
     EXPECT_VIEW(marey_trace_string(trace, meta[2].json_id), "7");
-    EXPECT_U64(count_of(trace, "duplicate_key"), 3);
+    EXPECT_U64(ledger_count(trace, "duplicate_key"), 3);
     EXPECT_U64(marey_trace_slices(trace).n, 2);
     EXPECT_I64(marey_trace_slices(trace).start_ns[0], 2000);
     marey_trace_free(trace);
@@ -283,9 +283,9 @@ static void damage_is_passed_over_and_counted(void **state)
         struct marey_trace *trace = read_text(rows[i].json);
         size_t n = 0;
         EXPECT_U64(marey_trace_sources(trace, &n)->n_records, rows[i].n_records);
-        EXPECT_U64(count_of(trace, rows[i].reason), rows[i].count);
+        EXPECT_U64(ledger_count(trace, rows[i].reason), rows[i].count);
         if (rows[i].other != NULL)
-            EXPECT_U64(count_of(trace, rows[i].other), 1);
+            EXPECT_U64(ledger_count(trace, rows[i].other), 1);
         marey_trace_free(trace);
     }
 }
@@ -319,7 +319,7 @@ static void a_base_time_out_of_range_is_no_base_time(void **state)
         EXPECT_U64(n, 3);
         EXPECT_I64(source[0].base_ns, 0);
         EXPECT_U64(source[0].n_records + source[1].n_records + source[2].n_records, 3);
-        EXPECT_U64(count_of(trace, "bad_metadata"), 2);
+        EXPECT_U64(ledger_count(trace, "bad_metadata"), 2);
         marey_trace_free(trace);
     }
 }
@@ -351,11 +351,11 @@ static uint64_t expect_sources(const struct expected *expected, const char *path
         n_records += source[i].n_records;
     EXPECT_U64(n, expected->n_sources);
     EXPECT_U64(n_records, expected->n_records);
-    EXPECT_U64(count_of(trace, "joined_documents"), n - 1);
+    EXPECT_U64(ledger_count(trace, "joined_documents"), n - 1);
     if (expected->reason != NULL)
-        EXPECT_TRUE(count_of(trace, expected->reason) > 0);
+        EXPECT_TRUE(ledger_count(trace, expected->reason) > 0);
     if (expected->no_reason != NULL)
-        EXPECT_U64(count_of(trace, expected->no_reason), 0);
+        EXPECT_U64(ledger_count(trace, expected->no_reason), 0);
     EXPECT_OK(marey_trace_decode_args(trace, MAREY_ARG_BIT(MAREY_N_ARGS) - 1, &err), &err);
     const uint64_t hash = hash_trace(trace);
     marey_trace_free(trace);
@@ -488,7 +488,7 @@ static void a_list_that_is_none_is_no_member(void **state)
         const struct marey_meta *meta = marey_trace_metas(trace, &n);
         EXPECT_U64(n, 1);
         EXPECT_VIEW(marey_trace_string(trace, meta[0].key_id), "a");
-        EXPECT_U64(count_of(trace, "bad_metadata"), 1);
+        EXPECT_U64(ledger_count(trace, "bad_metadata"), 1);
         marey_trace_free(trace);
     }
 }

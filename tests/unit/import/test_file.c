@@ -207,11 +207,11 @@ static void cut_gzip_is_read_as_far_as_it_goes(void **state)
     const size_t len = make_gzip(two_records, strlen(two_records), packed, sizeof packed);
     struct marey_trace *trace = read_file(put_file(folder, "cut", packed, len - 4));
     EXPECT_U64(marey_trace_slices(trace).n, 3);
-    EXPECT_U64(count_of(trace, "truncated"), 1);
-    EXPECT_U64(count_of(trace, "partial"), 0);
+    EXPECT_U64(ledger_count(trace, "truncated"), 1);
+    EXPECT_U64(ledger_count(trace, "partial"), 0);
     marey_trace_free(trace);
     trace = read_file(put_file(folder, "shorter", packed, len - 12));
-    EXPECT_U64(count_of(trace, "truncated"), 1);
+    EXPECT_U64(ledger_count(trace, "truncated"), 1);
     marey_trace_free(trace);
 }
 
@@ -223,14 +223,14 @@ static void damaged_gzip_is_read_as_far_as_it_goes(void **state)
     packed[len] = 'x'; /* no gzip */
     struct marey_trace *trace = read_file(put_file(folder, "tail", packed, len + 1));
     EXPECT_U64(marey_trace_slices(trace).n, 3);
-    EXPECT_U64(count_of(trace, "bad_gzip"), 1);
-    EXPECT_U64(count_of(trace, "truncated"), 0);
+    EXPECT_U64(ledger_count(trace, "bad_gzip"), 1);
+    EXPECT_U64(ledger_count(trace, "truncated"), 0);
     expect_args(trace);
     marey_trace_free(trace);
     packed[len - 6] ^= 1; /* of the check sum */
     trace = read_file(put_file(folder, "sum", packed, len));
     EXPECT_U64(marey_trace_slices(trace).n, 3);
-    EXPECT_U64(count_of(trace, "bad_gzip"), 1);
+    EXPECT_U64(ledger_count(trace, "bad_gzip"), 1);
     struct marey_grade grade = {0};
     EXPECT_STATUS(marey_trace_grade(trace, &grade, NULL), MAREY_OK);
     EXPECT_U64(grade.letter, 'C'); /* any byte may be another */
@@ -252,8 +252,8 @@ static void a_member_behind_a_wrong_sum_is_read(void **state)
                          sizeof packed - len);
         struct marey_trace *trace = read_file(put_file(folder, "sums", packed, len));
         EXPECT_U64(marey_trace_slices(trace).n, 3);
-        EXPECT_U64(count_of(trace, "bad_gzip"), 1);
-        EXPECT_U64(count_of(trace, "truncated"), 0);
+        EXPECT_U64(ledger_count(trace, "bad_gzip"), 1);
+        EXPECT_U64(ledger_count(trace, "truncated"), 0);
         expect_args(trace);
         marey_trace_free(trace);
     }
@@ -269,8 +269,8 @@ static void text_before_damage_is_used(void **state)
     memcpy(packed + len, bad, sizeof bad);
     struct marey_trace *trace = read_file(put_file(folder, "half", packed, len + sizeof bad));
     EXPECT_TRUE(marey_trace_slices(trace).n > 0);
-    EXPECT_U64(count_of(trace, "bad_gzip"), 1);
-    EXPECT_U64(count_of(trace, "truncated"), 1);
+    EXPECT_U64(ledger_count(trace, "bad_gzip"), 1);
+    EXPECT_U64(ledger_count(trace, "truncated"), 1);
     marey_trace_free(trace);
 }
 
@@ -545,12 +545,12 @@ static void what_is_too_long_ends_the_text(void **state)
             continue;
         }
         EXPECT_U64(marey_trace_slices(trace).n, 2);
-        EXPECT_U64(count_of(trace, "truncated"), 1);
-        EXPECT_U64(count_of(trace, "partial"), rows[row].n_partial);
+        EXPECT_U64(ledger_count(trace, "truncated"), 1);
+        EXPECT_U64(ledger_count(trace, "partial"), rows[row].n_partial);
         marey_trace_free(trace);
         reading.longest_bytes = 0;
         EXPECT_OK(marey__import_files(&path, 1, &alloc, &reading, &trace, &err), &err);
-        EXPECT_U64(count_of(trace, "truncated"), 0);
+        EXPECT_U64(ledger_count(trace, "truncated"), 0);
         marey_trace_free(trace);
     }
 }

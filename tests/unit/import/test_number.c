@@ -103,7 +103,7 @@ static void both_ways_agree_on_times(void **state)
             size_t b = 0;
             while (b < slices.n && !marey__str_is_c(name_of(trace[t], b), "b"))
                 b++;
-            EXPECT_U64(count_of(trace[t], "time_range"), !fits);
+            EXPECT_U64(ledger_count(trace[t], "time_range"), !fits);
             EXPECT_U64(slices.n, fits ? 2 : 1);
             if (fits) {
                 EXPECT_I64(slices.start_ns[b], ns);
@@ -143,7 +143,7 @@ static void times_count_up_to_the_limit(void **state)
                          rows[i].ts, rows[i].dur);
             struct marey_trace *trace = read_bytes_as(json, (size_t)len, &ways[way]);
             EXPECT_U64(marey_trace_slices(trace).n, rows[i].fits ? 2 : 1);
-            EXPECT_U64(count_of(trace, "time_range"), !rows[i].fits);
+            EXPECT_U64(ledger_count(trace, "time_range"), !rows[i].fits);
             marey_trace_free(trace);
         }
     }
@@ -155,11 +155,11 @@ static void signs_behind_the_point_are_read_as_meant(void **state)
     struct marey_trace *trace = read_text(LIST(X("a", "0.-05", "2") "," X("b", "-1.-005", "3")));
     EXPECT_I64(marey_trace_slices(trace).start_ns[0], -1005);
     EXPECT_I64(marey_trace_slices(trace).start_ns[1], -5);
-    EXPECT_U64(count_of(trace, "bad_number"), 2);
+    EXPECT_U64(ledger_count(trace, "bad_number"), 2);
     marey_trace_free(trace);
 
     trace = read_text(LIST(X("a", "0", "0.-05") "," X("b", "5", "3")));
-    EXPECT_U64(count_of(trace, "negative_dur"), 1);
+    EXPECT_U64(ledger_count(trace, "negative_dur"), 1);
     marey_trace_free(trace);
 }
 
@@ -177,7 +177,7 @@ static void what_is_no_number_breaks_its_record(void **state)
         (void)snprintf(json, sizeof json, LIST(X("a", "1", "2") "," X("b", "%s", "2")), texts[i]);
         struct marey_trace *trace = read_text(json);
         EXPECT_U64(marey_trace_slices(trace).n, 1);
-        EXPECT_U64(count_of(trace, "syntax"), 1);
+        EXPECT_U64(ledger_count(trace, "syntax"), 1);
         EXPECT_U64(marey_trace_sources(trace, &(size_t){0})->n_records, 2);
         marey_trace_free(trace);
     }
@@ -193,8 +193,8 @@ static void durations_that_are_no_numbers_are_unknown(void **state)
         struct marey_trace *trace = read_text(json);
         EXPECT_U64(marey_trace_slices(trace).n, 1);
         EXPECT_I64(marey_trace_slices(trace).dur_ns[0], MAREY_UNKNOWN);
-        EXPECT_U64(count_of(trace, "bad_dur"), 1);
-        EXPECT_U64(count_of(trace, "no_dur"), 0);
+        EXPECT_U64(ledger_count(trace, "bad_dur"), 1);
+        EXPECT_U64(ledger_count(trace, "no_dur"), 0);
         marey_trace_free(trace);
     }
 }
@@ -210,9 +210,9 @@ static void durations_that_are_not_finite_are_unknown(void **state)
         struct marey_trace *trace = read_text(json);
         EXPECT_U64(marey_trace_slices(trace).n, 1);
         EXPECT_I64(marey_trace_slices(trace).dur_ns[0], MAREY_UNKNOWN);
-        EXPECT_U64(count_of(trace, "non_finite"), 1);
-        EXPECT_U64(count_of(trace, "no_ts"), 1);
-        EXPECT_U64(count_of(trace, "no_dur"), 0);
+        EXPECT_U64(ledger_count(trace, "non_finite"), 1);
+        EXPECT_U64(ledger_count(trace, "no_ts"), 1);
+        EXPECT_U64(ledger_count(trace, "no_dur"), 0);
         marey_trace_free(trace);
     }
 }

@@ -19,7 +19,7 @@ static void pairs_become_slices(void **state)
     EXPECT_I64(slices.dur_ns[1], 1000);
     EXPECT_U64(slices.parent_idx[1], 0);
     EXPECT_TRUE((slices.flags[0] & MAREY_SLICE_FROM_BEGIN) != 0);
-    EXPECT_U64(count_of(trace, "no_name"), 0);
+    EXPECT_U64(ledger_count(trace, "no_name"), 0);
     marey_trace_free(trace);
 }
 
@@ -61,8 +61,8 @@ static void an_end_finds_its_begin_on_any_track(void **state)
         EXPECT_U64(slices.n, n);
         EXPECT_I64(slices.dur_ns[n - 1], cases[i].device_ns);
         EXPECT_I64(slices.dur_ns[0], n == 1 ? cases[i].device_ns : cases[i].host_ns);
-        EXPECT_U64(count_of(trace, "unmatched_end"), cases[i].n_unmatched);
-        EXPECT_U64(count_of(trace, "unclosed_begin"), 0);
+        EXPECT_U64(ledger_count(trace, "unmatched_end"), cases[i].n_unmatched);
+        EXPECT_U64(ledger_count(trace, "unclosed_begin"), 0);
         marey_trace_free(trace);
     }
 }
@@ -86,7 +86,7 @@ static void instants_and_counters_are_points(void **state)
     EXPECT_I64(instants.ts_ns[3], 4000);
     EXPECT_U64(marey_trace_counters(trace).n, 2);
     EXPECT_U64(marey_trace_slices(trace).n, 0);
-    EXPECT_U64(count_of(trace, "no_events"), 0);
+    EXPECT_U64(ledger_count(trace, "no_events"), 0);
     marey_trace_free(trace);
 }
 
@@ -117,7 +117,7 @@ static void flows_keep_ids_of_any_form(void **state)
     EXPECT_TRUE(flows.id[2] == flows.id[3]);
     EXPECT_TRUE(flows.id[2] != flows.id[4]);
     EXPECT_TRUE(flows.id[2] >> 63 == 1);
-    EXPECT_U64(count_of(trace, "other_phase"), 1); /* a flow without an id ties nothing */
+    EXPECT_U64(ledger_count(trace, "other_phase"), 1); /* a flow without an id ties nothing */
     marey_trace_free(trace);
 }
 
@@ -132,7 +132,7 @@ static void flows_without_an_id_are_counted(void **state)
                        ids[i]);
         struct marey_trace *trace = read_text(text);
         EXPECT_U64(marey_trace_flows(trace).n, 0);
-        EXPECT_U64(count_of(trace, "other_phase"), 1);
+        EXPECT_U64(ledger_count(trace, "other_phase"), 1);
         marey_trace_free(trace);
     }
 }
@@ -158,7 +158,7 @@ static void args_of_ends_are_counted(void **state)
                        cases[i].args);
         struct marey_trace *trace = read_text(text);
         EXPECT_U64(marey_trace_slices(trace).n, 1);
-        EXPECT_U64(count_of(trace, "end_args"), cases[i].n);
+        EXPECT_U64(ledger_count(trace, "end_args"), cases[i].n);
         marey_trace_free(trace);
     }
 }
@@ -256,8 +256,8 @@ static void phases_that_are_not_held_are_counted(void **state)
                                                                                                      ":1") "," X("a",
                                                                                                                  "1",
                                                                                                                  "1")));
-    EXPECT_U64(count_of(trace, "other_phase"), 6);
-    EXPECT_U64(count_of(trace, "unknown_ph"), 3);
+    EXPECT_U64(ledger_count(trace, "other_phase"), 6);
+    EXPECT_U64(ledger_count(trace, "unknown_ph"), 3);
     EXPECT_U64(marey_trace_slices(trace).n, 1);
     marey_trace_free(trace);
 }
@@ -271,10 +271,10 @@ static void impossible_records_are_set_aside(void **state)
                                                                           "\"ts\":\"soon\",\"dur\":"
                                                                           "1") "," X("d", "1",
                                                                                      "1")));
-    EXPECT_U64(count_of(trace, "empty_record"), 1);
-    EXPECT_U64(count_of(trace, "negative_dur"), 1);
-    EXPECT_U64(count_of(trace, "time_range"), 2);
-    EXPECT_U64(count_of(trace, "no_ts"), 3);
+    EXPECT_U64(ledger_count(trace, "empty_record"), 1);
+    EXPECT_U64(ledger_count(trace, "negative_dur"), 1);
+    EXPECT_U64(ledger_count(trace, "time_range"), 2);
+    EXPECT_U64(ledger_count(trace, "no_ts"), 3);
     EXPECT_U64(marey_trace_slices(trace).n, 1);
     size_t n = 0;
     const struct marey_quarantined *row = marey_trace_quarantined(trace, &n);
@@ -293,10 +293,10 @@ static void missing_members_are_found(void **state)
                                  "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":3,\"dur\":1},"
                                  "{\"ph\":\"X\",\"pid\":1,\"name\":\"n\",\"ts\":4,\"dur\":1},"
                                  "{\"ph\":\"C\",\"pid\":1,\"name\":\"n\",\"ts\":4,\"args\":{}}"));
-    EXPECT_U64(count_of(trace, "no_dur"), 1);
-    EXPECT_U64(count_of(trace, "bad_dur"), 1);
-    EXPECT_U64(count_of(trace, "no_name"), 1);
-    EXPECT_U64(count_of(trace, "no_tid"), 1);
+    EXPECT_U64(ledger_count(trace, "no_dur"), 1);
+    EXPECT_U64(ledger_count(trace, "bad_dur"), 1);
+    EXPECT_U64(ledger_count(trace, "no_name"), 1);
+    EXPECT_U64(ledger_count(trace, "no_tid"), 1);
     const struct marey_slices slices = marey_trace_slices(trace);
     EXPECT_U64(slices.n, 4);
     EXPECT_I64(slices.dur_ns[0], MAREY_UNKNOWN);
@@ -309,7 +309,7 @@ static void numbers_in_quotes_are_read_and_counted(void **state)
     (void)state;
     struct marey_trace *trace = read_text(LIST(X("a", "\"1.5\"", "\"3\"") "," X(
         "b", "7", "\"1e0\"") "," X("c", "\"\\u0039\"", "\"\\u0032.\\u0035\"")));
-    EXPECT_U64(count_of(trace, "number_as_text"), 3);
+    EXPECT_U64(ledger_count(trace, "number_as_text"), 3);
     EXPECT_I64(marey_trace_slices(trace).start_ns[0], 1500);
     EXPECT_I64(marey_trace_slices(trace).dur_ns[0], 3000);
     EXPECT_I64(marey_trace_slices(trace).dur_ns[1], 1000);
@@ -323,13 +323,13 @@ static void damage_of_what_is_set_aside_is_not_counted(void **state)
     (void)state;
     struct marey_trace *trace =
         read_text(LIST(X("a\xff\t", "\" 5 \"", "\"1\"") "," X("b\\x", "0.-05", "-1")));
-    EXPECT_U64(count_of(trace, "no_ts"), 1);
-    EXPECT_U64(count_of(trace, "negative_dur"), 1);
-    EXPECT_U64(count_of(trace, "number_as_text"), 0);
-    EXPECT_U64(count_of(trace, "bad_number"), 0);
-    EXPECT_U64(count_of(trace, "bad_utf8"), 0);
-    EXPECT_U64(count_of(trace, "control_char"), 0);
-    EXPECT_U64(count_of(trace, "bad_escape"), 0);
+    EXPECT_U64(ledger_count(trace, "no_ts"), 1);
+    EXPECT_U64(ledger_count(trace, "negative_dur"), 1);
+    EXPECT_U64(ledger_count(trace, "number_as_text"), 0);
+    EXPECT_U64(ledger_count(trace, "bad_number"), 0);
+    EXPECT_U64(ledger_count(trace, "bad_utf8"), 0);
+    EXPECT_U64(ledger_count(trace, "control_char"), 0);
+    EXPECT_U64(ledger_count(trace, "bad_escape"), 0);
     marey_trace_free(trace);
 }
 

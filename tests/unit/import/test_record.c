@@ -88,7 +88,7 @@ static void names_are_unescaped(void **state)
     struct marey_trace *trace =
         read_text(LIST(X("a\\\"b\\\\c\\/d\\n\\u00e9\\ud83d\\ude00", "1", "1")));
     EXPECT_VIEW(name_of(trace, 0), "a\"b\\c/d\n\xc3\xa9\xf0\x9f\x98\x80");
-    EXPECT_U64(count_of(trace, "bad_utf8"), 0);
+    EXPECT_U64(ledger_count(trace, "bad_utf8"), 0);
     marey_trace_free(trace);
 }
 
@@ -102,8 +102,8 @@ static void damaged_names_are_repaired_and_counted(void **state)
                         "b",
                         "3", "1") "," X("\\ud800x", "5", "1") "," X("\xe4\xb8", "7",
                                                                     "1") "," X("t\tb", "9", "1")));
-    EXPECT_U64(count_of(trace, "bad_utf8"), 4);
-    EXPECT_U64(count_of(trace, "control_char"), 1);
+    EXPECT_U64(ledger_count(trace, "bad_utf8"), 4);
+    EXPECT_U64(ledger_count(trace, "control_char"), 1);
     EXPECT_VIEW(name_of(trace, 0), "a\xef\xbf\xbd"
                                    "b");
     EXPECT_VIEW(name_of(trace, 2), "\xef\xbf\xbdx");
@@ -119,8 +119,8 @@ static void damage_in_any_text_of_a_record_counts(void **state)
         "{\"ph\":\"X\",\"cat\":\"c\xff\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},"
         "{\"ph\":\"X\",\"cat\":\"c\",\"name\":\"a\",\"pid\":\"\xff\",\"tid\":\"\t\",\"ts\":1,"
         "\"dur\":1}"));
-    EXPECT_U64(count_of(trace, "bad_utf8"), 2);
-    EXPECT_U64(count_of(trace, "control_char"), 1);
+    EXPECT_U64(ledger_count(trace, "bad_utf8"), 2);
+    EXPECT_U64(ledger_count(trace, "control_char"), 1);
     marey_trace_free(trace);
 }
 
@@ -143,7 +143,7 @@ static void back_slashes_of_wrong_escapes_are_kept(void **state)
         (void)snprintf(json, sizeof json, LIST(X("%s", "1", "2")), rows[i].raw);
         struct marey_trace *trace = read_text(json);
         EXPECT_VIEW(name_of(trace, 0), rows[i].name);
-        EXPECT_U64(count_of(trace, "bad_escape"), rows[i].n_bad);
+        EXPECT_U64(ledger_count(trace, "bad_escape"), rows[i].n_bad);
         marey_trace_free(trace);
     }
 }
@@ -339,7 +339,7 @@ static void not_collected_operations_are_set_aside(void **state)
         LIST("{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,"
              "\"dur\":1},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,"
              "\"ts\":0,\"dur\":0}," X("op", "0", "0")));
-    EXPECT_U64(count_of(trace, "not_collected"), 1);
+    EXPECT_U64(ledger_count(trace, "not_collected"), 1);
     EXPECT_U64(marey_trace_slices(trace).n, 2);
     marey_trace_free(trace);
 }

@@ -17,6 +17,7 @@
 #include "record/tls.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
+#include "support/ledger.h"
 #include "support/make_op.h"
 
 static struct marey_site outer = MAREY_SITE("outer");
@@ -60,18 +61,6 @@ static uint32_t find(const struct marey_trace *trace, const char *name, int n)
 static uint32_t parent_of(const struct marey_trace *trace, uint32_t slice_idx)
 {
     return marey_trace_slices(trace).parent_idx[slice_idx];
-}
-
-static uint64_t count_of(struct marey_trace *trace, const char *reason)
-{
-    struct marey_ledger ledger = {0};
-    struct marey_error err = {0};
-
-    EXPECT_OK(marey_trace_ledger(trace, &ledger, &err), &err);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        if (strcmp(ledger.rows[i].reason, reason) == 0)
-            return ledger.rows[i].count;
-    return 0;
 }
 
 static enum marey_status copy_args(void *user, size_t i, struct marey_str args)
@@ -121,7 +110,7 @@ static void intake_nests_ranges(void **state)
 
     struct marey_ledger ledger = {0};
     EXPECT_OK(marey_trace_ledger(trace, &ledger, NULL), NULL);
-    EXPECT_U64(ledger.n_rows, count_of(trace, "clock_unsure")); /* where the machine is slow */
+    EXPECT_U64(ledger.n_rows, ledger_count(trace, "clock_unsure")); /* where the machine is slow */
     marey_trace_free(trace);
 }
 
@@ -153,8 +142,8 @@ static void intake_finds_ends_by_token(void **state)
     EXPECT_U64(slices.parent_idx[b], a);
     EXPECT_TRUE(slices.start_ns[a] + slices.dur_ns[a] < slices.start_ns[b] + slices.dur_ns[b]);
     EXPECT_TRUE((slices.flags[b] & MAREY_SLICE_CROSSES) != 0);
-    EXPECT_U64(count_of(trace, "crossing"), 1);
-    EXPECT_U64(count_of(trace, "began_before"), 1);
+    EXPECT_U64(ledger_count(trace, "crossing"), 1);
+    EXPECT_U64(ledger_count(trace, "began_before"), 1);
     marey_trace_free(trace);
 }
 
@@ -178,7 +167,7 @@ static void intake_cuts_what_is_open_at_the_stop(void **state)
     const uint32_t window = find(trace, "Marey (0)", 0);
     EXPECT_I64(slices.start_ns[idx] + slices.dur_ns[idx],
                slices.start_ns[window] + slices.dur_ns[window]);
-    EXPECT_U64(count_of(trace, "unclosed_begin"), 1);
+    EXPECT_U64(ledger_count(trace, "unclosed_begin"), 1);
 
     EXPECT_U64(marey_trace_slices(whole).n, 3);
     EXPECT_I64(marey_trace_slices(whole).flags[find(whole, "outer", 0)], 0);
@@ -388,8 +377,8 @@ static void intake_says_that_a_range_ended_on_another_thread(void **state)
     struct marey_trace *trace = finish(session);
 
     EXPECT_I64(marey_trace_slices(trace).flags[find(trace, "moves", 0)], MAREY_SLICE_OPEN);
-    EXPECT_U64(count_of(trace, "unclosed_begin"), 1);
-    EXPECT_U64(count_of(trace, "began_before"), 1);
+    EXPECT_U64(ledger_count(trace, "unclosed_begin"), 1);
+    EXPECT_U64(ledger_count(trace, "began_before"), 1);
     EXPECT_HOLDS(meaning_of(trace, "unclosed_begin"), "never end on their thread");
     EXPECT_HOLDS(meaning_of(trace, "began_before"), "or on another thread");
     marey_trace_free(trace);
@@ -473,7 +462,7 @@ static void intake_says_what_was_lost(void **state)
     const uint32_t idx = find(trace, "outer", 0);
 
     EXPECT_TRUE(stats.n_lost > 0);
-    EXPECT_U64(count_of(trace, "lost"), stats.n_lost);
+    EXPECT_U64(ledger_count(trace, "lost"), stats.n_lost);
     EXPECT_TRUE((slices.flags[idx] & MAREY_SLICE_OPEN) != 0);
     EXPECT_I64(slices.start_ns[idx] + slices.dur_ns[idx], stats.first_lost_ns);
 
@@ -490,9 +479,9 @@ static void intake_says_what_was_lost(void **state)
     struct marey_trace *again = NULL;
     EXPECT_OK(marey_export_chrome_text(trace, NULL, &text, &err), &err);
     EXPECT_OK(marey_import_bytes((struct marey_str){text.ptr, text.len}, NULL, &again, &err), &err);
-    EXPECT_U64(count_of(again, "lost"), stats.n_lost);
-    EXPECT_U64(count_of(again, "unclosed_begin"), count_of(trace, "unclosed_begin"));
-    const uint64_t n_open = count_of(again, "unclosed_begin");
+    EXPECT_U64(ledger_count(again, "lost"), stats.n_lost);
+    EXPECT_U64(ledger_count(again, "unclosed_begin"), ledger_count(trace, "unclosed_begin"));
+    const uint64_t n_open = ledger_count(again, "unclosed_begin");
     EXPECT_TRUE(n_open == 1 || n_open == 2); /* the inner one too, if the loss began in it */
     marey_trace_free(again);
     marey_text_release(&text);

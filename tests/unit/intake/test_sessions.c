@@ -15,6 +15,7 @@
 #include "record/tls.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
+#include "support/ledger.h"
 #include "support/make_op.h"
 
 static struct marey_site outer = MAREY_SITE("outer");
@@ -66,17 +67,6 @@ static int64_t end_of(const struct marey_trace *trace, uint32_t slice_idx)
 {
     const struct marey_slices slices = marey_trace_slices(trace);
     return slices.start_ns[slice_idx] + slices.dur_ns[slice_idx];
-}
-
-static uint64_t count_of(struct marey_trace *trace, const char *reason)
-{
-    struct marey_ledger ledger = {0};
-
-    EXPECT_OK(marey_trace_ledger(trace, &ledger, NULL), NULL);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        if (strcmp(ledger.rows[i].reason, reason) == 0)
-            return ledger.rows[i].count;
-    return 0;
 }
 
 static void record_pair(void)
@@ -144,7 +134,7 @@ static void sessions_lie_behind_one_another(void **state)
         if (i < 2)
             EXPECT_I64(gaps[i].start_ns, end_of(trace, window));
     }
-    EXPECT_U64(count_of(trace, "not_recorded"), 2);
+    EXPECT_U64(ledger_count(trace, "not_recorded"), 2);
     struct marey_grade grade;
     EXPECT_OK(marey_trace_grade(trace, &grade, NULL), NULL);
     EXPECT_TRUE(grade.letter == 'A' || strcmp(grade.because, "clock_unsure") == 0);
@@ -200,8 +190,8 @@ static void sessions_cut_a_range_across_a_gap(void **state)
     EXPECT_I64(marey_trace_slices(trace).flags[open], MAREY_SLICE_OPEN);
     EXPECT_I64(end_of(trace, open), end_of(trace, find(trace, "Marey (0)", 0)));
     EXPECT_U64(marey_trace_slices(trace).parent_idx[find(trace, "outer", 1)], MAREY_NONE);
-    EXPECT_U64(count_of(trace, "unclosed_begin"), 1);
-    EXPECT_U64(count_of(trace, "began_before"), 1);
+    EXPECT_U64(ledger_count(trace, "unclosed_begin"), 1);
+    EXPECT_U64(ledger_count(trace, "began_before"), 1);
     marey_trace_free(trace);
 }
 
@@ -280,7 +270,7 @@ static void sessions_tell_what_one_of_them_lost(void **state)
     free_all(sessions, 3);
 
     EXPECT_TRUE(stats.n_lost > 0);
-    EXPECT_U64(count_of(trace, "lost"), stats.n_lost);
+    EXPECT_U64(ledger_count(trace, "lost"), stats.n_lost);
     EXPECT_TRUE(marey__str_holds(marey_trace_meta(trace, "marey"), "\"whole_ns\": "));
     const uint32_t last = find(trace, "Marey (2)", 0);
     const struct marey_slices slices = marey_trace_slices(trace);
@@ -304,7 +294,7 @@ static void sessions_may_run_at_the_end(void **state)
     marey_range_end();
     free_all(sessions, 2);
     EXPECT_I64(marey_trace_slices(trace).flags[find(trace, "outer", 0)], MAREY_SLICE_OPEN);
-    EXPECT_U64(count_of(trace, "not_recorded"), 1);
+    EXPECT_U64(ledger_count(trace, "not_recorded"), 1);
     marey_trace_free(trace);
 }
 
@@ -426,9 +416,9 @@ static void sessions_read_back_from_a_file(void **state)
         EXPECT_I64(gaps_again[i].start_ns, gaps[i].start_ns);
         EXPECT_I64(gaps_again[i].end_ns, gaps[i].end_ns);
     }
-    EXPECT_U64(count_of(again, "not_recorded"), 2);
-    EXPECT_U64(count_of(again, "unclosed_begin"), 3);
-    EXPECT_U64(count_of(again, "unclosed_begin"), count_of(trace, "unclosed_begin"));
+    EXPECT_U64(ledger_count(again, "not_recorded"), 2);
+    EXPECT_U64(ledger_count(again, "unclosed_begin"), 3);
+    EXPECT_U64(ledger_count(again, "unclosed_begin"), ledger_count(trace, "unclosed_begin"));
     marey_trace_free(again);
     marey_text_release(&text);
     marey_trace_free(trace);

@@ -8,17 +8,8 @@
 #include "base/str.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
+#include "support/ledger.h"
 #include "support/make_trace.h"
-
-static uint64_t ledger_count(struct marey_trace *trace, const char *reason)
-{
-    struct marey_ledger ledger = {0};
-    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        if (strcmp(ledger.rows[i].reason, reason) == 0)
-            return ledger.rows[i].count;
-    return 0;
-}
 
 static void expect_slice(const struct marey_trace *trace, const char *name, int64_t start_ns,
                          int64_t dur_ns)

@@ -6,17 +6,8 @@
 
 #include "support/alloc_fail.h"
 #include "support/expect.h"
+#include "support/ledger.h"
 #include "support/make_trace.h"
-
-static uint64_t count(struct marey_trace *trace, const char *reason)
-{
-    struct marey_ledger ledger = {0};
-    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        if (strcmp(ledger.rows[i].reason, reason) == 0)
-            return ledger.rows[i].count;
-    return 0;
-}
 
 static int64_t dur_of(const struct marey_trace *trace, const char *name, int64_t start_ns)
 {
@@ -44,7 +35,7 @@ static void a_wild_duration_ends_at_the_next_operation(void **state)
     make_timed(&make, "kernel", "alone", 250, 100000);
     struct marey_trace *trace = make_trace_end(&make);
 
-    EXPECT_U64(count(trace, "wild_duration"), 1);
+    EXPECT_U64(ledger_count(trace, "wild_duration"), 1);
     EXPECT_I64(dur_of(trace, "wild", 250), 50);
     EXPECT_I64(dur_of(trace, "alone", 250), 100000);
     const uint32_t wild = made_slice(trace, "wild", 250);
@@ -76,7 +67,7 @@ static void what_may_be_is_not_clipped(void **state)
     make_timed(&make, "kernel", "k", 6010, MAREY_UNKNOWN);
     make_timed(&make, "kernel", "k", 6020, 10);
     struct marey_trace *trace = make_trace_end(&make);
-    EXPECT_U64(count(trace, "wild_duration"), 0);
+    EXPECT_U64(ledger_count(trace, "wild_duration"), 0);
     marey_trace_free(trace);
 }
 
@@ -90,7 +81,7 @@ static void each_wild_duration_is_judged_by_the_raw_ones(void **state)
     make_timed(&make, "kernel", "w2", 250, 1500); /* the same start: both end at the next later */
     make_timed(&make, "kernel", "w3", 460, 1200);
     struct marey_trace *trace = make_trace_end(&make);
-    EXPECT_U64(count(trace, "wild_duration"), 3);
+    EXPECT_U64(ledger_count(trace, "wild_duration"), 3);
     EXPECT_I64(dur_of(trace, "w1", 250), 50);
     EXPECT_I64(dur_of(trace, "w2", 250), 50);
     EXPECT_I64(dur_of(trace, "w3", 460), 40);
@@ -124,8 +115,8 @@ static struct marey_trace *make_odd(int n, bool has_window, int64_t start_ns, in
 static void expect_odd(struct marey_trace *trace, uint64_t n_far, uint64_t n_long)
 {
     struct marey_grade grade = {0};
-    EXPECT_U64(count(trace, "far_slice"), n_far);
-    EXPECT_U64(count(trace, "long_slice"), n_long);
+    EXPECT_U64(ledger_count(trace, "far_slice"), n_far);
+    EXPECT_U64(ledger_count(trace, "long_slice"), n_long);
     EXPECT_STATUS(marey_trace_grade(trace, &grade, NULL), MAREY_OK);
     EXPECT_U64(grade.letter, n_far + n_long > 0 ? 'C' : 'A');
     marey_trace_free(trace);
@@ -208,8 +199,8 @@ static void clocks_disagree_by_what_cannot_be(void **state)
     make_call(&make, "cuda_driver", "cuCtxSynchronize", 406, 430, 1002);
     struct marey_trace *trace = make_trace_end(&make);
 
-    EXPECT_U64(count(trace, "kernel_before_launch"), 1);
-    EXPECT_U64(count(trace, "kernel_after_sync"), 2);
+    EXPECT_U64(ledger_count(trace, "kernel_before_launch"), 1);
+    EXPECT_U64(ledger_count(trace, "kernel_after_sync"), 2);
     const struct marey_clock_bound bound = only_bound(trace);
     EXPECT_I64(bound.leads_by_at_least_ns, 10);
     EXPECT_I64(bound.lags_by_at_least_ns, 20);
@@ -235,7 +226,7 @@ static void waits_that_prove_nothing_are_passed_over(void **state)
             make_slice(&make, "kernel", "other", 0, 1);
         }
         struct marey_trace *trace = make_trace_end(&make);
-        EXPECT_U64(count(trace, "kernel_after_sync"), 0);
+        EXPECT_U64(ledger_count(trace, "kernel_after_sync"), 0);
         marey_trace_free(trace);
     }
 }
@@ -261,7 +252,7 @@ static void operations_that_cross_the_window_are_counted(void **state)
     make_stream(&make, 0, 7);
     make_slice(&make, "kernel", "elsewhere", 90, 110);
     struct marey_trace *trace = make_trace_end(&make);
-    EXPECT_U64(count(trace, "cut_by_window"), 3);
+    EXPECT_U64(ledger_count(trace, "cut_by_window"), 3);
     marey_trace_free(trace);
 }
 
@@ -285,8 +276,8 @@ static void ranks_that_are_missing_are_counted(void **state)
     make_source(&make, 9); /* not of this job */
     make_world(&make, MAREY_UNKNOWN);
     struct marey_trace *trace = make_trace_end(&make);
-    EXPECT_U64(count(trace, "missing_ranks"), 6);
-    EXPECT_U64(count(trace, "other_ranks"), 0);
+    EXPECT_U64(ledger_count(trace, "missing_ranks"), 6);
+    EXPECT_U64(ledger_count(trace, "other_ranks"), 0);
     marey_trace_free(trace);
 }
 
@@ -300,7 +291,7 @@ static void ranks_are_missing_in_the_file_of_their_job(void **state)
     make_source(&make, 1);
     make_world(&make, 8);
     struct marey_trace *trace = make_trace_end(&make);
-    EXPECT_U64(count(trace, "missing_ranks"), 6);
+    EXPECT_U64(ledger_count(trace, "missing_ranks"), 6);
     EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
     for (size_t i = 0; i < ledger.n_rows; i++)
         if (strcmp(ledger.rows[i].reason, "missing_ranks") == 0)
@@ -315,8 +306,8 @@ static void one_file_alone_misses_nobody(void **state)
     make_trace_begin(&make, NULL);
     make_world(&make, 8);
     struct marey_trace *trace = make_trace_end(&make);
-    EXPECT_U64(count(trace, "missing_ranks"), 0);
-    EXPECT_U64(count(trace, "other_ranks"), 7);
+    EXPECT_U64(ledger_count(trace, "missing_ranks"), 0);
+    EXPECT_U64(ledger_count(trace, "other_ranks"), 7);
     marey_trace_free(trace);
 }
 
@@ -334,7 +325,7 @@ static uint64_t count_apart(int64_t first_start, int64_t second_start, int64_t t
     make_thread(&make, "1", "1");
     make_slice(&make, "cpu_op", "c", third_start, third_start + 10);
     struct marey_trace *trace = make_trace_end(&make);
-    const uint64_t n = count(trace, "apart_in_time");
+    const uint64_t n = ledger_count(trace, "apart_in_time");
     marey_trace_free(trace);
     return n;
 }
@@ -362,7 +353,7 @@ static void overlaps_of_a_stream_are_counted(void **state)
     make_stream(&make, 0, 8);
     make_slice(&make, "kernel", "other stream", 5, 50);
     struct marey_trace *trace = make_trace_end(&make);
-    EXPECT_U64(count(trace, "stream_overlap"), 2);
+    EXPECT_U64(ledger_count(trace, "stream_overlap"), 2);
     marey_trace_free(trace);
 }
 

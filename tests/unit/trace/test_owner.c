@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "support/expect.h"
+#include "support/ledger.h"
 #include "support/make_trace.h"
 
 struct found {
@@ -33,16 +34,6 @@ static void expect_owner(struct marey_trace *trace, const char *kernel, int64_t 
     EXPECT_U64(found.launch_idx,
                launch == NULL ? MAREY_NONE : made_slice(trace, launch, launch_ns));
     EXPECT_U64(found.owner_idx, owner == NULL ? MAREY_NONE : made_slice(trace, owner, owner_ns));
-}
-
-static uint64_t ledger_count(struct marey_trace *trace, const char *reason)
-{
-    struct marey_ledger ledger = {0};
-    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        if (strcmp(ledger.rows[i].reason, reason) == 0)
-            return ledger.rows[i].count;
-    return 0;
 }
 
 /* D2 */

@@ -7,17 +7,8 @@
 #include "base/str.h"
 #include "support/alloc_fail.h"
 #include "support/expect.h"
+#include "support/ledger.h"
 #include "support/make_trace.h"
-
-static uint64_t count(struct marey_trace *trace, const char *reason)
-{
-    struct marey_ledger ledger = {0};
-    EXPECT_STATUS(marey_trace_ledger(trace, &ledger, NULL), MAREY_OK);
-    for (size_t i = 0; i < ledger.n_rows; i++)
-        if (strcmp(ledger.rows[i].reason, reason) == 0)
-            return ledger.rows[i].count;
-    return 0;
-}
 
 /* A source that tells no rank, with an operator from `at` on that lasts 10 ns. */
 static void make_cycle(struct make_trace *make, const char *process, int64_t at)
@@ -68,9 +59,9 @@ static void files_of_one_process_that_lie_apart_are_its_cycles(void **state)
 
     for (size_t i = 0; i < 3; i++)
         EXPECT_SOURCE(trace, i, 0, 0);
-    EXPECT_U64(count(trace, "further_cycle"), 2);
-    EXPECT_U64(count(trace, "apart_in_time"), 0);
-    EXPECT_U64(count(trace, "not_recorded"), 1);
+    EXPECT_U64(ledger_count(trace, "further_cycle"), 2);
+    EXPECT_U64(ledger_count(trace, "apart_in_time"), 0);
+    EXPECT_U64(ledger_count(trace, "not_recorded"), 1);
     size_t n = 0;
     const struct marey_gap *gap = marey_trace_gaps(trace, &n);
     EXPECT_U64(n, 1);
@@ -112,9 +103,9 @@ static void files_that_share_a_moment_or_a_process_less_are_ranks(void **state)
     struct marey_trace *trace = make_trace_end(&make);
     for (size_t i = 0; i < 4; i++)
         EXPECT_SOURCE(trace, i, i, (int64_t)i);
-    EXPECT_U64(count(trace, "further_cycle"), 0);
-    EXPECT_U64(count(trace, "not_recorded"), 0);
-    EXPECT_U64(count(trace, "apart_in_time"), 2);
+    EXPECT_U64(ledger_count(trace, "further_cycle"), 0);
+    EXPECT_U64(ledger_count(trace, "not_recorded"), 0);
+    EXPECT_U64(ledger_count(trace, "apart_in_time"), 2);
     marey_trace_free(trace);
 }
 
@@ -134,8 +125,8 @@ static void cycles_are_of_the_rank_that_they_tell(void **state)
     EXPECT_SOURCE(trace, 2, 0, 1);
     EXPECT_SOURCE(trace, 3, 1, 0);
     EXPECT_SOURCE(trace, 4, 4, 2);
-    EXPECT_U64(count(trace, "further_cycle"), 2);
-    EXPECT_U64(count(trace, "apart_in_time"), 1);
+    EXPECT_U64(ledger_count(trace, "further_cycle"), 2);
+    EXPECT_U64(ledger_count(trace, "apart_in_time"), 1);
     marey_trace_free(trace);
 }
 
@@ -299,7 +290,7 @@ static void a_source_with_the_slices_of_another_is_told(void **state)
     make_source(&make, MAREY_UNKNOWN); /* nothing twice */
     struct marey_trace *trace = make_trace_end(&make);
     struct marey_grade grade = {0};
-    EXPECT_U64(count(trace, "same_records"), 2);
+    EXPECT_U64(ledger_count(trace, "same_records"), 2);
     EXPECT_STATUS(marey_trace_grade(trace, &grade, NULL), MAREY_OK);
     EXPECT_U64(grade.letter, 'C');
     EXPECT_STR(grade.because, "same_records");
@@ -325,7 +316,7 @@ static uint64_t copies_of(int64_t late_ns, const char *process, int first, int n
     make_stretch(&make, "7", 0, 0, 40);
     make_stretch(&make, process, late_ns, first, n);
     struct marey_trace *trace = make_trace_end(&make);
-    const uint64_t n_copies = count(trace, "same_records");
+    const uint64_t n_copies = ledger_count(trace, "same_records");
     marey_trace_free(trace);
     return n_copies;
 }
@@ -363,7 +354,7 @@ static void a_part_is_told_beside_its_whole_in_any_order_and_size(void **state)
             EXPECT_U64(marey_place_of_offset(ledger.rows[i].example_offset[0]).source_idx, 1);
             EXPECT_U64(marey_place_of_offset(ledger.rows[i].example_offset[1]).source_idx, 3);
         }
-    EXPECT_U64(count(trace, "same_records"), 2);
+    EXPECT_U64(ledger_count(trace, "same_records"), 2);
     marey_trace_free(trace);
 }
 
