@@ -66,15 +66,16 @@ static inline void add(struct filler *filler, uint64_t offset, enum marey_chrome
     };
 }
 
-/* A begin without an end whose slice was cut for its length is written with that length by a
- * repair: as a begin it would be as long again. */
+/* A slice that was cut for its length is no begin where that would be lost: a repair writes one
+ * without an end, which would be as long again, with the length to which it was cut; else one with
+ * an end, which would end where it was cut, is written with the length that it had. */
 static bool is_begin(const struct marey_chrome *chrome, size_t i)
 {
     const uint8_t flags = chrome->slices.flags[i];
-    const bool may_be_cut =
-        chrome->repairs && chrome->has_raw_durs && (flags & MAREY_SLICE_OPEN) != 0;
+    const bool is_open = (flags & MAREY_SLICE_OPEN) != 0;
+    const bool may_be_lost = chrome->has_raw_durs && is_open == chrome->repairs;
     return (flags & MAREY_SLICE_FROM_BEGIN) != 0 &&
-           !(may_be_cut &&
+           !(may_be_lost &&
              marey_trace_raw_dur_ns(chrome->trace, (uint32_t)i) != chrome->slices.dur_ns[i]);
 }
 

@@ -75,6 +75,9 @@ struct marey_chrome_piece marey__chrome_make_category(struct marey_chrome *chrom
             marey__text_add_c(&chrome->scratch, "\"cat\": ");
             marey__text_add_json(&chrome->scratch, text);
             marey__text_add_c(&chrome->scratch, ", ");
+        } else if (what == MAREY_CHROME_END) {
+            /* Without, it would end what was begun last there, also on a device. */
+            marey__text_add_c(&chrome->scratch, "\"cat\": \"\", ");
         }
         *piece = keep(chrome);
     }

@@ -435,7 +435,16 @@ STEPPED_BACK = (
 )
 
 
-@pytest.mark.parametrize("records", [ARROWS, STEPPED_BACK])
+# An end without a category, of a slice that has none, beside a device operation of that pid and tid.
+SHARED = (
+    '{"ph":"B","name":"host","pid":0,"tid":7,"ts":7}',
+    '{"ph":"B","cat":"kernel","name":"k","pid":0,"tid":7,"ts":8}',
+    '{"ph":"E","pid":0,"tid":7,"ts":9}',
+    '{"ph":"E","pid":0,"tid":7,"ts":100}',
+)
+
+
+@pytest.mark.parametrize("records", [ARROWS, STEPPED_BACK, SHARED])
 @pytest.mark.parametrize("how", ["convert", "convert --scrub", "repair"])
 def test_writing_its_own_output_changes_nothing(
     how: str, records: tuple[str, ...], command: Path, tmp_path: Path
@@ -446,6 +455,8 @@ def test_writing_its_own_output_changes_nothing(
     assert write(command, how, first, second) == write(command, how, second, third)
     spans = [[(s.name, s.dur_ns) for s in marey.load(file).async_spans()] for file in (first, second)]
     assert spans[0] == spans[1]
+    slices = [[(e.name, e.dur_ns) for e in marey.load(file).events()] for file in (first, second)]
+    assert slices[0] == slices[1]
 
 
 def test_the_order_of_arrows_is_not_of_the_file(command: Path, tmp_path: Path) -> None:
@@ -498,3 +509,19 @@ def test_an_operation_that_was_cut_stays_cut(
     assert write(command, how, once_, twice) == text
     assert marey.load(once_).ledger["repaired"] == {}
     assert [s.dur_ns for s in marey.load(once_).events().where(name="w")] == [10_000]
+
+
+def test_the_length_of_an_operation_that_was_cut_is_kept(command: Path, tmp_path: Path) -> None:
+    operations = (("n41", 70, 321), ("n43", 76, 78), ("n44", 79, 80))
+    records = [{"ph": ph, "cat": "kernel", "name": name, "pid": 0, "tid": 0, "ts": ts}
+               for name, begin, end in operations for ph, ts in (("B", begin), ("E", end))]  # fmt: skip
+    records.sort(key=lambda record: float(str(record["ts"])))
+    files = [tmp_path / f"{i}.json" for i in range(3)]
+    files[0].write_text(json.dumps({"traceEvents": records}), encoding="utf-8")
+    assert write(command, "", files[0], files[1]) == write(command, "", files[1], files[2])
+    for file in files:
+        trace = marey.load(file)
+        assert trace.ledger["repaired"] == {"wild_duration": 1}
+        assert [(e.name, e.dur_ns) for e in trace.events()] == [("n41", 6_000), ("n43", 2_000), ("n44", 1_000)]
+    (written,) = (r for r in json.loads(files[1].read_text())["traceEvents"] if r["name"] == "n41")
+    assert written["dur"] == 251
