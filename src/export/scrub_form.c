@@ -131,13 +131,27 @@ static bool is_colon_address(struct marey_str text)
     return n_single >= 2 || (n_colons >= 2 && has_digit_behind_two);
 }
 
+/* The length of a name of C++: only two colons join its words. */
+static size_t name_len(struct marey_str text, size_t at)
+{
+    size_t len = marey__form_run(text, at, "_");
+    while (len > 0 && at + len + 2 < text.len && text.ptr[at + len] == ':' &&
+           text.ptr[at + len + 1] == ':') {
+        const size_t more = marey__form_run(text, at + len + 2, "_");
+        if (more == 0)
+            break;
+        len += 2 + more;
+    }
+    return len;
+}
+
 static bool has_colons(struct marey_str text)
 {
     for (size_t at = 0; at < text.len;) {
         const size_t from = at;
         while (at < text.len && is_hex_or_colon(text.ptr[at]))
             at++;
-        const size_t word_len = marey__form_run(text, at, "_:");
+        const size_t word_len = name_len(text, at);
         if (word_len == 0 && is_colon_address((struct marey_str){text.ptr + from, at - from}))
             return true;
         at += word_len > 0 ? word_len : at == from;

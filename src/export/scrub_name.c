@@ -215,17 +215,23 @@ static const char *const call_words[] = {"launch", "memcpy", "memset", "devicesy
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-/* "scrubbed 3", or "scrubbed 3 launch", of a scrubbed name. */
-static bool is_scrubbed(struct marey_str text)
+/* "scrubbed 3" of "scrubbed 3 launch", else the text as it is. */
+static struct marey_str without_words(struct marey_str text)
 {
+    struct marey_str rest = text;
     for (size_t i = 0; i < COUNT(call_words);) {
         const size_t len = strlen(call_words[i]);
-        const bool is_last = marey__str_ends(text, call_words[i]) && text.len > len &&
-                             text.ptr[text.len - len - 1] == ' ';
-        text.len -= is_last ? len + 1 : 0;
+        const bool is_last = marey__str_ends(rest, call_words[i]) && rest.len > len &&
+                             rest.ptr[rest.len - len - 1] == ' ';
+        rest.len -= is_last ? len + 1 : 0;
         i = is_last ? 0 : i + 1;
     }
-    return marey__scrub_is_number(text, "scrubbed");
+    return marey__scrub_is_number(rest, "scrubbed") ? rest : text;
+}
+
+static bool is_scrubbed(struct marey_str text)
+{
+    return marey__scrub_is_number(without_words(text), "scrubbed");
 }
 
 static bool is_shown(struct marey_str name)
@@ -252,11 +258,18 @@ static struct marey_str shown_part(struct marey_str text, enum marey_scrub_how h
     return how == MAREY_SCRUB_CALL ? (struct marey_str){text.ptr, 0} : shown_file(text);
 }
 
+static bool is_call(enum marey_scrub_how how)
+{
+    return how == MAREY_SCRUB_CALL || how == MAREY_SCRUB_NUMBERED_CALL;
+}
+
 bool marey__scrub_is_numbered(struct marey_str text, enum marey_scrub_how how,
                               struct marey_str *numbered)
 {
-    *numbered = how == MAREY_SCRUB_ANY ? behind(text, kept_len(text)) : text;
-    return numbered->len > 0 && shown_part(*numbered, how).len == 0;
+    const struct marey_str rest = how == MAREY_SCRUB_ANY ? behind(text, kept_len(text)) : text;
+    const bool is_numbered = rest.len > 0 && shown_part(rest, how).len == 0;
+    *numbered = is_numbered && is_call(how) ? without_words(rest) : rest;
+    return is_numbered;
 }
 
 void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, enum marey_scrub_how how,
@@ -264,15 +277,14 @@ void marey__scrub_name(struct marey_scrub *scrub, struct marey_str text, enum ma
 {
     struct marey_str rest;
     const bool is_numbered = marey__scrub_is_numbered(text, how, &rest);
-    marey__text_add(out, text.ptr, text.len - rest.len);
+    marey__text_add(out, text.ptr, (size_t)(rest.ptr - text.ptr));
     if (!is_numbered) {
         marey__text_add_str(out, shown_part(rest, how));
         return;
     }
     marey__scrub_add_number(&scrub->names, "scrubbed", rest, out);
     for (size_t i = 0; i < COUNT(call_words); i++)
-        if ((how == MAREY_SCRUB_CALL || how == MAREY_SCRUB_NUMBERED_CALL) &&
-            marey__str_holds_caseless(text, call_words[i]))
+        if (is_call(how) && marey__str_holds_caseless(text, call_words[i]))
             marey__text_add_format(out, " %s", call_words[i]);
 }
 

@@ -253,7 +253,8 @@ def test_an_address_of_digits_is_no_number(address: str, command: Path, tmp_path
     assert address not in scrub(command, trace, tmp_path)
 
 
-@pytest.mark.parametrize("address", ["host 10.1.2.3", "2001:db8::1", "[fe80::1]:80", "aa:bb:cc:dd:ee:ff", "at 10:30:59"])
+@pytest.mark.parametrize("address", ["host 10.1.2.3", "2001:db8::1", "[fe80::1]:80", "aa:bb:cc:dd:ee:ff", "at 10:30:59",
+                                     "peer:2001:db8::1", "tcp:fe80::1:2", "time:10:30:59", "addr_2001:db8::1"])  # fmt: skip
 def test_an_address_in_a_name_is_not_shown(address: str, command: Path, tmp_path: Path) -> None:
     named = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 5 * i, "dur": 2}
              for i, name in enumerate((address, "c10::add", "d::e::f0"))]  # fmt: skip
@@ -276,6 +277,13 @@ def test_a_call_that_launches_still_does(call: str, command: Path, tmp_path: Pat
     assert call not in once
     (kernel,) = marey.load(tmp_path / "shown.json").events().where(kind="kernel")
     assert kernel.owner is not None and kernel.owner.name == "aten::mm"
+    assert scrub(command, json.loads(once), tmp_path) == once
+
+
+def test_one_text_as_a_call_and_behind_a_beginning_is_numbered_once(command: Path, tmp_path: Path) -> None:
+    once = scrub(command, {"traceEvents": [{**OP, "name": "ProfilerStep#a/launch"}, {**LAUNCH, "name": "a/launch"}]},
+                 tmp_path)  # fmt: skip
+    assert "ProfilerStep#scrubbed 0" in once and '"scrubbed 0 launch"' in once
     assert scrub(command, json.loads(once), tmp_path) == once
 
 
