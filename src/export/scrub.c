@@ -479,6 +479,8 @@ static bool is_read_as_number(struct marey_str text)
 /* Decimal, or hexadecimal behind 0x. */
 static bool is_integer(struct marey_str text)
 {
+    if (text.len == 0)
+        return false;
     const size_t sign = text.len > 1 && text.ptr[0] == '-';
     const struct marey_str digits = {text.ptr + sign, text.len - sign};
     return digits.len > 0 && digits.len <= 20 && marey__form_is_digit(digits.ptr[0]) &&

@@ -24,6 +24,7 @@ bool marey__kineto_init(struct marey_kineto *kineto, const struct marey_alloc *a
     kineto->strings = marey__builder_strings(builder);
     kineto->account = marey__builder_account(builder);
     marey__text_init(&kineto->scratch, alloc);
+    marey__text_init(&kineto->sound, alloc);
     marey__part_init(&kineto->part, alloc);
     return marey__names_init(&kineto->names, alloc, kineto->strings);
 }
@@ -35,6 +36,7 @@ void marey__kineto_release(struct marey_kineto *kineto)
     marey__part_release(&kineto->part);
     marey__names_release(&kineto->names);
     marey__text_release(&kineto->scratch);
+    marey__text_release(&kineto->sound);
 }
 
 void marey__kineto_begin_source(struct marey_kineto *kineto, uint32_t source_idx)
@@ -491,7 +493,7 @@ static void add_other(struct marey_kineto *kineto, struct incoming *in)
 static void take_sound_args(struct marey_kineto *kineto, struct incoming *in,
                             struct marey_value *args)
 {
-    struct marey_textbuf *scratch = &kineto->scratch;
+    struct marey_textbuf *sound = &kineto->sound;
     bool is_whole = false;
 
     if (args->type != MAREY_VALUE_OBJECT) {
@@ -503,11 +505,11 @@ static void take_sound_args(struct marey_kineto *kineto, struct incoming *in,
     if (is_whole)
         return;
     note(kineto, in, MAREY_REASON_BAD_ARGS);
-    marey__text_reset(scratch);
-    marey__text_add_str(scratch, members);
-    marey__text_add_byte(scratch, '}');
-    kineto->names.failed |= marey__text_failed(scratch);
-    args->text = (struct marey_str){scratch->ptr, scratch->len};
+    marey__text_reset(sound);
+    marey__text_add_str(sound, members);
+    marey__text_add_byte(sound, '}');
+    kineto->names.failed |= marey__text_failed(sound);
+    args->text = (struct marey_str){sound->ptr, sound->len};
 }
 
 static void add_metadata(struct marey_kineto *kineto, struct incoming *in)

@@ -43,6 +43,8 @@ struct marey_kineto {
     uint32_t source_idx;
     struct marey_names names;
     struct marey_textbuf scratch;
+    struct marey_textbuf
+        sound; /* args of the last metadata, as far as they are: a part reads them */
     struct marey_cached_track track[MAREY_N_CACHED_TRACKS];
     uint32_t cat_name_id; /* of the category looked up last */
     uint8_t cat_id;
