@@ -14,6 +14,10 @@ from marey._warn import tell
 from marey._windows import Windows
 
 
+OF_LATE = 8
+"""Cycles whose size tells that of the next. One that found no room is forgotten behind so many."""
+
+
 class Cycles(Company):
     """All cycles of a profile, as one."""
 
@@ -40,7 +44,8 @@ class Cycles(Company):
         """Those of them whose records are held, the oldest first."""
         self._pool_bytes = 0  # that they hold
         self._traces = Weight()
-        self._next_bytes = 0
+        self._wanted: deque[tuple[int, int]] = deque(maxlen=OF_LATE)
+        self._next_bytes = 0  # the next cycle is like one of these
         self._first_step_bytes = 0
 
     def begin(self, n_active: int | None) -> Cycle:
@@ -104,10 +109,11 @@ class Cycles(Company):
         for cycle in self.done[self._n_taken_in :]:
             self._whole.append(cycle)
             self._pool_bytes += cycle.usage.held_bytes
-            self._next_bytes = max(self._next_bytes, cycle.wanted_bytes)
-            self._first_step_bytes = max(self._first_step_bytes, cycle.wanted_by_first_step_bytes)
+            self._wanted.append((cycle.wanted_bytes, cycle.wanted_by_first_step_bytes))
             cycle.weigh()
         self._n_taken_in = len(self.done)
+        self._next_bytes = max((whole for whole, _ in self._wanted), default=0)
+        self._first_step_bytes = max((first for _, first in self._wanted), default=0)
 
     def _is_too_much(self) -> bool:
         """Of the whole ones, before the next."""
@@ -126,7 +132,7 @@ class Cycles(Company):
 
     def forget_traces(self) -> None:
         self._joined = None
-        for cycle in self.shown():
+        for cycle in (*self._whole, *self.done[self._n_taken_in :], *self.shown()[len(self.done) :]):
             cycle.forget_trace()
 
     # -- results

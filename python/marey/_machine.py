@@ -99,7 +99,7 @@ class Machine:
         self._n_at_start = self.n_ended
         self.action = ProfilerAction.NONE
         self._is_off = False
-        if self.schedule is None:
+        if self.schedule is None or self.is_inherited:
             self.cycles.clear()
         self._pid = os.getpid()
         self.is_running = True
@@ -116,7 +116,9 @@ class Machine:
         self._end_step()
         self._count_step()
         self.n_ended += 1
-        self._pid = os.getpid()  # a child that was forked between cycles may go on
+        if self.is_inherited and not self.is_of_parent():
+            self.cycles.clear()  # a child that was forked between cycles may go on with its own
+        self._pid = os.getpid()
         self._leave_standby()
         try:
             self._go_to(self._action_of_step(), deliver)
@@ -241,9 +243,9 @@ class Machine:
             elif do == "S":
                 self._begin_cycle()
             elif do == "E":
-                self._end_cycle(is_cut_short=action is None)
+                failure = self._end_cycle(is_cut_short=action is None)
             elif do == "R":
-                failure = self._hand_over(deliver)
+                failure = self._hand_over(deliver) or failure
                 if action is not None and not self.is_running:
                     break  # the callback has stopped it
             else:
@@ -273,7 +275,8 @@ class Machine:
             self._is_observing = True
         cycle = self.cycles.begin(n_active_of(self.schedule))
         if self.new_trace_id is not None:
-            cycle.trace_id = self.new_trace_id()
+            made = self.new_trace_id()
+            cycle.trace_id = made.decode() if isinstance(made, bytes) else str(made)
         if self._is_off:
             cycle.pause()
 
@@ -282,8 +285,13 @@ class Machine:
             self._warming.drop()
             self._warming = None
 
-    def _end_cycle(self, is_cut_short: bool) -> None:
-        self._end_observing()
+    def _end_cycle(self, is_cut_short: bool) -> BaseException | None:
+        """What the observer raises is told as what the callback raises."""
+        failure = self._end_observing()
+        self._end_own_cycle(is_cut_short)
+        return failure
+
+    def _end_own_cycle(self, is_cut_short: bool) -> None:
         cycle = self.cycles.end()
         self._undelivered = cycle
         if cycle is None or not is_cut_short or not self.records_steps or self.n_since_start == 0:
@@ -325,15 +333,20 @@ class Machine:
         """It was started, and stepped, only by the process that this one was forked from."""
         return self._pid != os.getpid()
 
-    def _end_observing(self) -> None:
+    def _end_observing(self) -> BaseException | None:
         if self._is_observing:
             self._is_observing = False
-            self.observer.stop()
+            try:
+                self.observer.stop()
+            except BaseException as error:
+                return error
+        return None
 
     def drop(self) -> None:
         self.is_running = False
-        if not self.is_inherited:
-            self._end_observing()
+        failure = None if self.is_inherited else self._end_observing()
+        if failure is not None:
+            tell(f"the observer of execution traces failed: {failure!r}")
         self._cancel_warming()
         self._leave_standby()
         self.cycles.running = None

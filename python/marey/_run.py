@@ -299,6 +299,7 @@ def _watch_the_exit(process: _Process) -> None:
     leave = os._exit
 
     def _exit(status: int) -> NoReturn:
+        range(status)  # an error where os._exit has one, and nobody leaves
         process.tell_loss()
         leave(status)
 

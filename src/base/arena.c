@@ -3,7 +3,7 @@
  */
 #include "base/arena.h"
 
-#define FIRST_BLOCK_BYTES ((size_t)16 << 10)
+#define FIRST_BLOCK_BYTES ((size_t)1 << 10)
 #define LAST_BLOCK_BYTES ((size_t)1 << 20)
 
 struct marey_arena_block {

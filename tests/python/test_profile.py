@@ -6,6 +6,7 @@ import contextlib
 import gc
 import itertools
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -211,6 +212,91 @@ def test_a_cycle_that_goes_while_it_is_read_leaves_its_averages(
         assert names(prof) == names(last) == ["ProfilerStep#1", "work"]
     with pytest.raises(RuntimeError, match="cycle 1 was let go"):
         first.events()
+
+
+class Failing:
+    """An observer whose file cannot be written."""
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        raise OSError("no space left")
+
+
+@pytest.mark.parametrize("plan", [None, marey.schedule(wait=0, warmup=0, active=1)])
+def test_a_cycle_ends_also_where_its_observer_fails(plan: Any) -> None:
+    handed: list[list[str | None]] = []
+    prof = profiler.profile(
+        schedule=plan, execution_trace_observer=Failing(), on_trace_ready=lambda prof: handed.append(names(prof))
+    )
+    prof.start()
+    work("ours")
+    with pytest.raises(OSError, match="no space left"):
+        prof.stop() if plan is None else prof.step()
+    assert len(handed) == 1 and "ours" in handed[0]
+    if plan is not None:
+        work("next")
+        with pytest.raises(OSError, match="no space left"):
+            prof.stop()
+        assert len(handed) == 2 and "next" in handed[1]
+    assert not marey.is_recording()
+    assert "ours" in names(prof)
+
+
+def test_a_cycle_that_lost_records_ends_the_keeping_of_others_for_a_while_only() -> None:
+    plan = marey.schedule(wait=0, warmup=0, active=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prof = marey.profile(schedule=plan, pool_bytes=2 << 20, keep_bytes=1 << 20)
+        with prof:
+            for i in range(16):
+                for _ in range(100_000 if i == 2 else 1):
+                    work()
+                prof.step()
+    assert prof.cycles[2].usage.n_lost > 0
+    kept = [cycle.number for cycle in prof.cycles if cycle.is_whole]
+    assert kept[-1] == 16 and len(kept) > 4
+
+
+@pytest.mark.parametrize("made", ["run-7", b"run-7", 7])
+def test_an_id_of_any_kind_is_written_as_text(made: Any) -> None:
+    with profiler.profile(custom_trace_id_callback=lambda: made) as prof:
+        work()
+    assert prof.trace.metadata["trace_id"] == ("7" if made == 7 else "run-7")
+
+
+@pytest.mark.forks
+@pytest.mark.parametrize("again", [True, False])
+def test_a_child_goes_on_with_cycles_of_its_own(again: bool) -> None:
+    plan = marey.schedule(wait=1, warmup=1, active=1)
+    prof = profiler.profile(schedule=plan, keep_bytes=1)
+    prof.start()
+    for _ in range(6):
+        work("parent")
+        prof.step()
+    if again:
+        prof.stop()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            if again:
+                prof.start()
+            for _ in range(7):
+                work("child")
+                prof.step()
+            prof.stop()
+            assert {e.name for e in prof.events()} >= {"child"}
+            counts = {row.key: row.count for row in prof.key_averages()}
+            assert counts["child"] == 2 and "parent" not in counts
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    if not again:
+        prof.stop()
+    assert {row.key: row.count for row in prof.key_averages()}["parent"] == 2
 
 
 def unwritable(prof: Any) -> None:
