@@ -1,0 +1,214 @@
+"""Cycles of a profile: what one costs, when it ends and is handed over, whose it is."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import pytest
+
+import marey
+from marey import _cycle, _cycles, profiler, record_function
+from marey._cycle import Recording
+
+PROFILES = [marey.profile, profiler.profile]
+
+
+def names(prof: Any) -> list[str | None]:
+    return [event.name for event in prof.events()]
+
+
+def work(name: str = "work") -> None:
+    with record_function(name):
+        pass
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_schedule_goes_on_where_a_stop_left_it(profile: Any) -> None:
+    handed: list[tuple[int, list[int]]] = []
+    plan = marey.schedule(wait=4, warmup=1, active=1)
+    prof = profile(
+        schedule=plan, on_trace_ready=lambda prof: handed.append((prof.step_num, prof._focus.steps))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that no step was active in the first epoch
+        for _epoch in range(4):
+            with prof:
+                for _batch in range(3):
+                    work("batch")
+                    prof.step()
+    assert prof.step_num == 12
+    assert handed == [(6, [5]), (12, [11])]
+    assert [cycle.steps for cycle in prof.cycles] == [[5], [11]]
+    assert names(prof).count("batch") == 2  # what was recorded before a start is kept
+
+
+def test_a_profile_without_a_schedule_begins_anew_when_it_is_started_again() -> None:
+    prof = marey.profile()
+    for name in ("first", "second"):
+        with prof:
+            work(name)
+    assert names(prof) == ["second"]
+
+
+@pytest.mark.parametrize("keep_bytes", [None, 1])
+def test_a_cycle_costs_the_same_behind_any_number_of_them(
+    keep_bytes: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+    usage = Recording.usage.fget
+
+    def counted(recording: Recording) -> Any:
+        nonlocal asked
+        asked += 1
+        return usage(recording)
+
+    monkeypatch.setattr(Recording, "usage", property(counted))
+    plan = marey.schedule(wait=0, warmup=0, active=1)
+    costs = []
+    with marey.profile(schedule=plan, keep_bytes=keep_bytes) as prof:
+        for _ in range(60):
+            before = asked
+            prof.step()
+            costs.append(asked - before)
+    assert costs[5:] == costs[5:6] * 55
+    assert costs[-1] <= 10
+
+
+def test_a_cycle_that_goes_while_it_is_read_leaves_its_averages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As another thread's step() may let it go."""
+    plan = marey.schedule(wait=0, warmup=0, active=1, repeat=2)
+    with marey.profile(schedule=plan) as prof:
+        for _ in range(2):
+            work()
+            prof.step()
+    first, last = prof.cycles
+    trace_of = _cycle.trace_of
+
+    def too_late(recordings: list[Recording], *rest: Any) -> marey.Trace:
+        if recordings[0] in first._recordings and first.is_whole:
+            monkeypatch.setattr(_cycle, "trace_of", trace_of)
+            first.let_go()
+        return trace_of(recordings, *rest)
+
+    for module in (_cycle, _cycles):
+        monkeypatch.setattr(module, "trace_of", too_late)
+    counts = {row.key: row.count for row in prof.key_averages()}
+    assert not first.is_whole
+    assert counts == {"work": 2, "ProfilerStep#0": 1, "ProfilerStep#1": 1}
+    assert {row.key for row in first.key_averages()} == {"work", "ProfilerStep#0"}
+    with pytest.warns(UserWarning, match="of 2 cycles the last 1 are whole"):
+        assert names(prof) == names(last) == ["ProfilerStep#1", "work"]
+    with pytest.raises(RuntimeError, match="cycle 1 was let go"):
+        first.events()
+
+
+class Failing:
+    """An observer whose file cannot be written."""
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        raise OSError("no space left")
+
+
+@pytest.mark.parametrize("plan", [None, marey.schedule(wait=0, warmup=0, active=1)])
+def test_a_cycle_ends_also_where_its_observer_fails(plan: Any) -> None:
+    handed: list[list[str | None]] = []
+    prof = profiler.profile(
+        schedule=plan, execution_trace_observer=Failing(), on_trace_ready=lambda prof: handed.append(names(prof))
+    )
+    prof.start()
+    work("ours")
+    with pytest.raises(OSError, match="no space left"):
+        prof.stop() if plan is None else prof.step()
+    assert len(handed) == 1 and "ours" in handed[0]
+    if plan is not None:
+        work("next")
+        with pytest.raises(OSError, match="no space left"):
+            prof.stop()
+        assert len(handed) == 2 and "next" in handed[1]
+    assert not marey.is_recording()
+    assert "ours" in names(prof)
+
+
+def test_a_cycle_that_lost_records_ends_the_keeping_of_others_for_a_while_only() -> None:
+    plan = marey.schedule(wait=0, warmup=0, active=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prof = marey.profile(schedule=plan, pool_bytes=2 << 20, keep_bytes=1 << 20)
+        with prof:
+            for i in range(16):
+                for _ in range(100_000 if i == 2 else 1):
+                    work()
+                prof.step()
+    assert prof.cycles[2].usage.n_lost > 0
+    kept = [cycle.number for cycle in prof.cycles if cycle.is_whole]
+    assert kept[-1] == 16 and len(kept) > 4
+
+
+@pytest.mark.parametrize("made", ["run-7", b"run-7", 7])
+def test_an_id_of_any_kind_is_written_as_text(made: Any) -> None:
+    with profiler.profile(custom_trace_id_callback=lambda: made) as prof:
+        work()
+    assert prof.trace.metadata["trace_id"] == ("7" if made == 7 else "run-7")
+
+
+@pytest.mark.forks
+@pytest.mark.parametrize("again", [True, False])
+def test_a_child_goes_on_with_cycles_of_its_own(again: bool) -> None:
+    plan = marey.schedule(wait=1, warmup=1, active=1)
+    prof = profiler.profile(schedule=plan, keep_bytes=1)
+    prof.start()
+    for _ in range(6):
+        work("parent")
+        prof.step()
+    if again:
+        prof.stop()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            if again:
+                prof.start()
+            for _ in range(7):
+                work("child")
+                prof.step()
+            prof.stop()
+            assert {e.name for e in prof.events()} >= {"child"}
+            counts = {row.key: row.count for row in prof.key_averages()}
+            assert counts["child"] == 2 and "parent" not in counts
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    if not again:
+        prof.stop()
+    assert {row.key: row.count for row in prof.key_averages()}["parent"] == 2
+
+
+def unwritable(prof: Any) -> None:
+    prof.export_chrome_trace("/there/is/no/such/folder/trace.json")
+
+
+def test_a_file_that_cannot_be_written_ends_no_training() -> None:
+    plan = marey.schedule(wait=0, warmup=0, active=1, repeat=2)
+    with pytest.warns(UserWarning) as said:
+        with profiler.profile(schedule=plan, on_trace_ready=unwritable) as prof:
+            for _ in range(3):
+                work("batch")
+                prof.step()
+    messages = [str(warning.message) for warning in said]
+    assert len(messages) == 2
+    for number, message in enumerate(messages, 1):
+        assert message.startswith(f"cycle {number} is not written: cannot write '/there/is/no")
+    assert names(prof).count("batch") == 2  # nothing is lost
+    with pytest.raises(OSError, match="no such file"):
+        unwritable(prof)
+    with pytest.raises(OSError, match="no such file"):  # the strict one
+        with marey.profile(schedule=plan, on_trace_ready=unwritable) as prof:
+            prof.step()
