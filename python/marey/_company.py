@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from marey._averages import Grouping
@@ -21,30 +22,30 @@ class Company(Results):
     _has_inputs: bool
 
     @property
-    def recording_numbers(self) -> list[int]:
-        raise NotImplementedError
+    @abstractmethod
+    def recording_numbers(self) -> list[int]: ...
 
     @property
+    @abstractmethod
     def whole_numbers(self) -> list[int]:
         """Of the recordings whose records are still held."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def are_whole(self) -> bool:
         """They all are."""
-        raise NotImplementedError
 
+    @abstractmethod
     def own_trace(self) -> Trace:
         """Of this process alone."""
-        raise NotImplementedError
 
-    def own_averages(self, grouping: Grouping) -> ProfileAverages:
-        raise NotImplementedError
+    @abstractmethod
+    def own_averages(self, grouping: Grouping) -> ProfileAverages: ...
 
+    @abstractmethod
     def own_parts(self) -> Parts:
         """The same in parts, some of which may have nothing left but averages. What is asked of it
         later is of the same records."""
-        raise NotImplementedError
 
     def _trace_now(self) -> Trace:
         trace, workers = self.own_trace(), self.windows.workers

@@ -6,6 +6,7 @@ import atexit
 import json
 import sys
 import weakref
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Literal
@@ -177,8 +178,8 @@ class Profiled(Results):
         if self._has_begun and sys is not None and not sys.is_finalizing():
             _end_forgotten(self, "a profiler was dropped while it was running")
 
-    def stop(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def stop(self) -> None: ...
 
     @property
     def cycles(self) -> tuple[Cycle, ...]:

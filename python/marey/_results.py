@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -263,14 +264,14 @@ class DropInEvents(EventsAsTorch, ProfileEvents):
     _joins_steps = True
 
 
-class Results:
+class Results(ABC):
     """What one or more recordings came to."""
 
     _joins_steps = False
 
+    @abstractmethod
     def _trace_now(self) -> Trace:
         """Of what is shown; while it is recorded, of what there is so far."""
-        raise NotImplementedError
 
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
         return ProfileAverages(self._trace_now(), grouping)

@@ -3,6 +3,7 @@ core, and the names that torch gives their members."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from marey._torch_enums import DeviceType, device_type
@@ -108,14 +109,14 @@ def format_time(time_us: float) -> str:
 # ---- what events and averages have in common ------------------------------------------------
 
 
-class Timed:
+class Timed(ABC):
     """The names of torch's FormattedTimesMixin and its twins, over a record."""
 
     __slots__ = ()
 
     @property
-    def _record(self) -> EventRecord | AverageRecord:
-        raise NotImplementedError
+    @abstractmethod
+    def _record(self) -> EventRecord | AverageRecord: ...
 
     @property
     def count(self) -> int:
