@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from math import inf
 from operator import index
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
@@ -69,6 +70,13 @@ def torch_width_of(width: int | None) -> int:
     if width < 0:
         raise ValueError(f"no width '{width}': give 0 or more, or None for no limit")
     return width
+
+
+def torch_limit_of(row_limit: float | None) -> int:
+    """A number of rows as torch takes it: None, infinity and what is below 0 are all."""
+    if row_limit is None or row_limit == inf:
+        return -1
+    return max(-1, whole_number("row limit", row_limit))
 
 
 def limit_of(row_limit: int | None) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from marey._averages import TIME_UNITS, Averages, Grouping, Row, Width, told, whole_number
+from marey._averages import TIME_UNITS, Averages, Grouping, Row, Width, told, torch_limit_of
 from marey._columns import all_but
 from marey._drop_in import EventsAsTorch, drop_in_row
 from marey._events import Events
@@ -82,12 +82,10 @@ def _torchs_width(width: Width) -> int | None:
 def _as_torch_takes(row_limit: Any, time_unit: Any) -> tuple[Any, Any]:
     """What is an error elsewhere: a limit below 0 is none, and a unit that there is not is that of
     each cell, which is told."""
-    if row_limit is not None and whole_number("row limit", row_limit) < -1:
-        row_limit = -1
     if time_unit not in TIME_UNITS:
         tell(f"no time unit {time_unit!r}, each cell has its own: it is one of 'us', 'ms', 's'")
         time_unit = None
-    return row_limit, time_unit
+    return None if row_limit is None else torch_limit_of(row_limit), time_unit
 
 
 def _write_stacks(trace: Trace, path: Path, metric: str) -> None:
@@ -131,7 +129,7 @@ class ProfileAverages(Averages):
         if compat is not None:
             return self._torchs().table(
                 sort_by=sort_by,
-                row_limit=-1 if row_limit is None else row_limit,
+                row_limit=row_limit,
                 max_src_column_width=_torchs_width(max_src_column_width),
                 max_name_column_width=_torchs_width(max_name_column_width),
                 max_shapes_column_width=_torchs_width(max_shapes_column_width),

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from marey import _core
-from marey._averages import TIME_UNITS, depth_of, text_or_none, torch_width_of, whole_number
+from marey._averages import TIME_UNITS, depth_of, text_or_none, torch_limit_of, torch_width_of
 from marey._events import Event, parse_json
 from marey._torch_enums import DeviceType
 from marey._torch_records import (
@@ -377,7 +377,7 @@ class _TableList(Sequence[_Item]):
         try:
             return self._core.table(
                 sort_by=text_or_none("sort_by", sort_by),
-                row_limit=-1 if row_limit is None else whole_number("row limit", row_limit),
+                row_limit=torch_limit_of(row_limit),
                 src_width=torch_width_of(max_src_column_width),
                 name_width=torch_width_of(max_name_column_width),
                 shapes_width=torch_width_of(max_shapes_column_width),

@@ -112,6 +112,7 @@ class profile(TorchProfiled):
         with_modules: bool = False,
         use_kineto: bool = False,
         use_cpu: bool = True,
+        use_mtia: bool = False,
         experimental_config: Any = None,
         acc_events: bool = False,
         custom_trace_id_callback: Callable[[], str] | None = None,
@@ -130,6 +131,7 @@ class profile(TorchProfiled):
         self.with_stack = with_stack
         self.with_modules = with_modules
         self.use_cpu = use_cpu
+        self.use_mtia = use_mtia
         self.entered = False
         self.use_cuda = use_cuda
         self.experimental_config = experimental_config
@@ -145,6 +147,8 @@ class profile(TorchProfiled):
             warn(f"The {use_device} is not a valid device option.")
         elif use_device is not None:
             asked.add(USE_DEVICES[use_device])
+        if use_mtia:  # of torch 2.4
+            asked.add(_schedule.ProfilerActivity.MTIA)
         self.use_device = None
         self._wish = None
         if enabled:

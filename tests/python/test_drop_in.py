@@ -288,6 +288,8 @@ def test_the_autograd_profiler_is_entered_once() -> None:
         autograd_profiler.profile(use_cpu=False)
     with pytest.warns(UserWarning, match="The tpu is not a valid device option"):
         autograd_profiler.profile(use_device="tpu")
+    with pytest.warns(UserWarning, match="MTIA is not available"):  # as torch 2.4 spells it
+        assert autograd_profiler.profile(use_mtia=True).use_mtia is True
 
 
 def test_the_inner_profiler_has_the_same_results() -> None:

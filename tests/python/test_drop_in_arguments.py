@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ def test_a_depth_below_zero_is_none(compat: Any) -> None:
 @pytest.mark.parametrize("compat", [None, "torch"])
 def test_a_limit_below_zero_is_all_rows(compat: Any) -> None:
     rows = recorded(compat=compat).key_averages()
-    assert rows.table(row_limit=-5) == rows.table(row_limit=-1)
+    assert rows.table(row_limit=-5) == rows.table(row_limit=-1) == rows.table(row_limit=inf)
 
 
 def test_a_unit_that_there_is_not_is_told() -> None:

@@ -10,6 +10,7 @@ import ast
 import gzip
 import json
 import re
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -220,6 +221,7 @@ def test_a_negative_width_is_a_value_error() -> None:
 def test_a_negative_row_limit_is_all_rows() -> None:
     rows = view().key_averages()
     assert rows.table(row_limit=-5) == rows.table(row_limit=-1) == rows.table(row_limit=None)
+    assert rows.table(row_limit=inf) == rows.table(row_limit=None)
 
 
 @pytest.mark.parametrize("error", [ValueError, AttributeError])
