@@ -15,7 +15,7 @@ from typing import NamedTuple
 from marey import _core, _live_torch
 from marey._averages import Grouping
 from marey._company import Company
-from marey._left import Left, Parts
+from marey._left import Left, LeftAverages, Parts
 from marey._rank import Rank, find_rank
 from marey._results import ProfileAverages, SessionStats, Usage, add_stats
 from marey._trace import Trace
@@ -389,7 +389,23 @@ class Cycle(Company):
             except RuntimeError:
                 if self._left is None:
                     raise  # it is not that another thread's step() has let it go just now
-        return self._left.averages(grouping)
+        left = self._left.averages
+        if left is None:
+            raise RuntimeError(
+                f"cycle {self.number} was let go for want of memory, and its averages are added to"
+                " those of other cycles: ask the profile for them; a larger keep_bytes keeps it"
+            )
+        return left.averages(grouping)
+
+    @property
+    def averages_left(self) -> LeftAverages | None:
+        """Of one that was let go. None: they were added to others."""
+        return None if self._left is None else self._left.averages
+
+    def forget_averages(self) -> None:
+        """Of one that was let go."""
+        if self._left is not None:
+            self._left = self._left._replace(averages=None)
 
     def own_parts(self) -> Parts:
         return lambda grouping: [self.own_averages(grouping)]
@@ -403,9 +419,10 @@ class Cycle(Company):
         """Makes what would be left of it, which takes a look at each record."""
         if self._summary is None:
             shown = self._trace
-            self._summary = Left(
-                self.own_trace(), self.stats, self.usage, self._asked.has_inputs, self._joins_steps
+            averages = LeftAverages.of_trace(
+                self.own_trace(), self._asked.has_inputs, self._joins_steps
             )
+            self._summary = Left(self.stats, self.usage, averages)
             self._keep(shown)  # another one would only take memory
 
     def let_go(self) -> None:

@@ -7,7 +7,7 @@ from collections import deque
 from marey._averages import Grouping
 from marey._company import Company
 from marey._cycle import Asked, Cycle, Weight, trace_of
-from marey._left import Parts, joined
+from marey._left import LeftAverages, Older, Parts, joined
 from marey._results import ProfileAverages, SessionStats, add_stats
 from marey._trace import Trace
 from marey._warn import tell
@@ -16,6 +16,10 @@ from marey._windows import Windows
 
 OF_LATE = 8
 """Cycles whose size tells that of the next. One that found no room is forgotten behind so many."""
+
+OF_GONE = 64
+"""The last cycles that were let go keep averages of their own. Those of so many are added up at once,
+since a sum may have a row for each step that there was."""
 
 
 class Cycles(Company):
@@ -39,6 +43,7 @@ class Cycles(Company):
     def _hold_nothing(self) -> None:
         self._leaving: Cycle | None = None
         """The last whole one, whose room the one that runs needs behind its first step."""
+        self._older = Older()
         self._n_taken_in = 0
         self._whole: deque[Cycle] = deque()
         """Those of them whose records are held, the oldest first."""
@@ -129,6 +134,17 @@ class Cycles(Company):
         self._pool_bytes -= oldest.usage.held_bytes
         self._joined = None
         oldest.let_go()
+        n_gone = self._n_taken_in - len(self._whole)
+        if n_gone - self._older.n_cycles >= 2 * OF_GONE:
+            self._add_up_oldest()
+
+    def _add_up_oldest(self) -> None:
+        first = self._older.n_cycles
+        oldest = self.done[first : first + OF_GONE]
+        averages = [cycle.averages_left for cycle in oldest]
+        self._older = self._older.plus([left for left in averages if left is not None])
+        for cycle in oldest:
+            cycle.forget_averages()
 
     def forget_traces(self) -> None:
         self._joined = None
@@ -209,12 +225,19 @@ class Cycles(Company):
         return joined(grouping, self.own_parts(), self._has_inputs)
 
     def own_parts(self) -> Parts:
-        """The cycles that were let go, each for itself, and those that are whole."""
-        gone = [cycle for cycle in self.done if not cycle.is_whole]
-        whole = self._whole_trace() if len(gone) < len(self.shown()) else None
+        """The cycles that were let go, and those that are whole."""
+        gone = self._averages_of_gone()
+        whole = self._whole_trace() if any(cycle.is_whole for cycle in self.shown()) else None
 
         def parts(grouping: Grouping) -> list[ProfileAverages]:
-            of_gone = [cycle.own_averages(grouping) for cycle in gone]
+            of_gone = [part for averages in gone for part in averages.parts(grouping)]
             return of_gone if whole is None else [*of_gone, ProfileAverages(whole, grouping)]
 
         return parts
+
+    def _averages_of_gone(self) -> list[LeftAverages]:
+        while True:
+            older = self._older
+            later = [cycle.averages_left for cycle in self.done[older.n_cycles :]]
+            if self._older is older:  # no step() of another thread has added one just now
+                return [left for left in (older.averages, *later) if left is not None]

@@ -6,8 +6,8 @@ key), so that each grouping that gives other rows is kept for itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from marey._averages import Grouping
 from marey._results import ProfileAverages, SessionStats, Usage
@@ -39,29 +39,57 @@ def joined(grouping: Grouping, parts: Parts, has_inputs: bool) -> ProfileAverage
     )
 
 
-class Left:
-    """Of one cycle."""
+class LeftAverages:
+    """Of one cycle, or of several added up. It does not change."""
 
-    def __init__(
-        self,
-        trace: Trace,
-        stats: SessionStats,
-        usage: Usage,
-        has_inputs: bool,
-        joins_steps: bool,
-    ) -> None:
-        self.stats = stats
-        self.usage = usage
+    def __init__(self, each: dict[Grouping, ProfileAverages], has_inputs: bool) -> None:
+        self._each = each
         self._has_inputs = has_inputs
-        self._averages: dict[Grouping, ProfileAverages] = {}
+
+    @classmethod
+    def of_trace(cls, trace: Trace, has_inputs: bool, joins_steps: bool) -> LeftAverages:
+        each = {}
         for by_shape in (False, True) if has_inputs else (False,):
             for top_level in (False, True):
                 grouping = Grouping(by_shape, top_level=top_level, join_steps=joins_steps)
                 averages = ProfileAverages(trace, grouping)
-                self._averages[grouping] = ProfileAverages.joined([averages], grouping)
+                each[grouping] = ProfileAverages.joined([averages], grouping)
+        return cls(each, has_inputs)
 
-    def _parts(self, grouping: Grouping) -> list[ProfileAverages]:
-        return [self._averages[grouping]]
+    @classmethod
+    def sum(cls, all_averages: Sequence[LeftAverages]) -> LeftAverages:
+        """Of one or more cycles, recorded alike."""
+        first = all_averages[0]
+        each = {
+            grouping: ProfileAverages.joined([of._each[grouping] for of in all_averages], grouping)
+            for grouping in first._each
+        }
+        return cls(each, first._has_inputs)
+
+    def parts(self, grouping: Grouping) -> list[ProfileAverages]:
+        return [self._each[grouping]]
 
     def averages(self, grouping: Grouping) -> ProfileAverages:
-        return joined(grouping, self._parts, self._has_inputs)
+        return joined(grouping, self.parts, self._has_inputs)
+
+
+class Left(NamedTuple):
+    """Of one cycle."""
+
+    stats: SessionStats
+    usage: Usage
+    averages: LeftAverages | None
+    """None: they were added to those of other cycles."""
+
+
+class Older(NamedTuple):
+    """The first cycles of a profile, when so many were let go that not each keeps its own averages:
+    a program that runs for weeks does not grow by its cycles."""
+
+    n_cycles: int = 0
+    averages: LeftAverages | None = None
+
+    def plus(self, averages: Sequence[LeftAverages]) -> Older:
+        """With those of the next cycles."""
+        parts = [*averages] if self.averages is None else [self.averages, *averages]
+        return Older(self.n_cycles + len(averages), LeftAverages.sum(parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from typing import Any
@@ -74,6 +75,36 @@ def test_a_cycle_costs_the_same_behind_any_number_of_them(
             costs.append(asked - before)
     assert costs[5:] == costs[5:6] * 55
     assert costs[-1] <= 10
+
+
+def test_averages_of_many_cycles_that_were_let_go_are_added_up() -> None:
+    plan = marey.schedule(wait=0, warmup=0, active=1)
+    want: dict[str, list[int]] = {}
+    kept = []
+
+    def add(prof: Any) -> None:
+        """The cycle that has just ended, while its records are there."""
+        for row in prof.cycles[-1].key_averages():
+            sums = want.setdefault(row.key, [0, 0, 0])
+            for i, number in enumerate((row.count, row.total_ns, row.self_ns)):
+                sums[i] += number
+
+    with marey.profile(schedule=plan, keep_bytes=1, on_trace_ready=add) as prof:
+        for step in range(400):
+            with record_function("outer"):
+                work("odd" if step % 2 else "even")
+            prof.step()
+            kept.append(sum(cycle.averages_left is not None for cycle in prof.cycles))
+    assert max(kept[:200]) == max(kept[200:]) == 127  # however many there are
+    rows = prof.key_averages()
+    assert want == {row.key: [row.count, row.total_ns, row.self_ns] for row in rows}
+    assert len(rows) == 403
+    top = rows.table(format="json", row_limit=-1, top_level_events_only=True)
+    assert len(json.loads(top)["rows"]) == 400
+    with pytest.raises(RuntimeError, match="its averages are added to those of other cycles"):
+        prof.cycles[0].key_averages()
+    late = [cycle for cycle in prof.cycles if not cycle.is_whole][-64]
+    assert {row.key for row in late.key_averages()} >= {"outer", f"ProfilerStep#{late.steps[0]}"}
 
 
 def test_a_cycle_that_goes_while_it_is_read_leaves_its_averages(
