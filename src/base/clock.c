@@ -53,7 +53,7 @@ bool marey__clock_has_tsc(void)
 struct marey_clock_pair marey__clock_pair(bool is_tsc)
 {
     struct marey_clock_pair best = {0};
-    uint64_t best_ticks = UINT64_MAX;
+    int64_t best_ns = INT64_MAX;
 
     for (int i = 0; i < N_BRACKETS; i++) {
         const int64_t before_ns = marey__clock_system_ns(CLOCK_MONOTONIC);
@@ -62,14 +62,16 @@ struct marey_clock_pair marey__clock_pair(bool is_tsc)
         const int64_t epoch_ns = marey__clock_system_ns(CLOCK_REALTIME);
         const uint64_t after = marey__clock_ticks(is_tsc);
         const int64_t after_ns = marey__clock_system_ns(CLOCK_MONOTONIC);
-        if (after < before || after - before >= best_ticks)
+        /* Not by ticks: who is preempted outside of them would seem sure, and tell a wide bound. */
+        const int64_t width_ns = after_ns - before_ns;
+        if (after < before || width_ns >= best_ns)
             continue;
-        best_ticks = after - before;
+        best_ns = width_ns;
         best = (struct marey_clock_pair){
-            .ticks = before + best_ticks / 2,
+            .ticks = before + (after - before) / 2,
             .monotonic_ns = monotonic_ns,
             .epoch_ns = epoch_ns,
-            .width_ns = after_ns - before_ns,
+            .width_ns = width_ns,
         };
     }
     return best;
