@@ -22,7 +22,27 @@
 /* More slices than this do not begin in a chunk. */
 #define MOST_IN_CHUNK (MAREY_CHUNK_WORDS / 2)
 
+/* Sites of a page. A trace has a few of those that a process ever had, which grow with its steps.
+ */
+#define PAGE_BITS 8
+#define PAGE_SITES (UINT32_C(1) << PAGE_BITS)
+
 /* ---- names ------------------------------------------------------------------------- */
+
+static size_t n_pages(const struct intake *in)
+{
+    return (in->n_sites + PAGE_SITES - 1) >> PAGE_BITS;
+}
+
+static struct known_site *new_page(struct intake *in, uint32_t site_id)
+{
+    struct known_site *page = marey__alloc(&in->alloc, PAGE_SITES, sizeof *page);
+
+    in->sites[site_id >> PAGE_BITS] = page;
+    for (size_t i = 0; page != NULL && i < PAGE_SITES; i++)
+        page[i] = (struct known_site){.name_id = MAREY_NONE};
+    return page;
+}
 
 static void know_site(struct intake *in, struct known_site *site, uint32_t site_id)
 {
@@ -42,14 +62,34 @@ static void know_site(struct intake *in, struct known_site *site, uint32_t site_
     in->failed |= site->name_id == MAREY_NONE;
 }
 
-static const struct known_site *site_of(struct intake *in, uint32_t site_id)
+/* Of an id that no record had before. */
+static __attribute__((noinline)) const struct known_site *new_site(struct intake *in,
+                                                                   uint32_t site_id)
 {
     if (site_id >= in->n_sites)
         return &in->nameless;
-    struct known_site *site = &in->site[site_id];
-    if (site->name_id == MAREY_NONE)
-        know_site(in, site, site_id);
+    struct known_site *page = in->sites[site_id >> PAGE_BITS];
+    if (page == NULL)
+        page = new_page(in, site_id);
+    if (page == NULL) {
+        in->failed = true;
+        return &in->nameless;
+    }
+    struct known_site *site = &page[site_id & (PAGE_SITES - 1)];
+    know_site(in, site, site_id);
     return site;
+}
+
+static inline const struct known_site *site_of(struct intake *in, uint32_t site_id)
+{
+    struct known_site *page = site_id < in->n_sites ? in->sites[site_id >> PAGE_BITS] : NULL;
+
+    if (__builtin_expect(page != NULL, true)) {
+        const struct known_site *site = &page[site_id & (PAGE_SITES - 1)];
+        if (__builtin_expect(site->name_id != MAREY_NONE, true))
+            return site;
+    }
+    return new_site(in, site_id);
 }
 
 /* ---- ranges ------------------------------------------------------------------------- */
@@ -418,11 +458,9 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
     const uint32_t source_idx = marey__builder_begin_source(in->builder, "");
 
     in->n_sites = marey__recorder_n_sites();
-    in->site = marey__alloc(&in->alloc, in->n_sites, sizeof *in->site);
-    if (source_idx == MAREY_NONE || in->site == NULL)
+    in->sites = marey__alloc_zero(&in->alloc, n_pages(in), sizeof(struct known_site *));
+    if (source_idx == MAREY_NONE || in->sites == NULL)
         return false;
-    for (size_t i = 0; i < in->n_sites; i++)
-        in->site[i] = (struct known_site){.name_id = MAREY_NONE};
     in->first_lost_ns = MAREY_UNKNOWN;
     marey__arrows_init(&in->arrows, &in->alloc);
     marey__open_init(&in->open, &in->alloc);
@@ -508,7 +546,9 @@ static enum marey_status hold_session(struct marey_recorded_args *args, size_t s
 static void release(struct intake *in)
 {
     marey__hashmap_release(&in->named);
-    marey__dealloc(&in->alloc, in->site, in->n_sites, sizeof *in->site);
+    for (size_t i = 0; in->sites != NULL && i < n_pages(in); i++)
+        marey__dealloc(&in->alloc, in->sites[i], PAGE_SITES, sizeof *in->sites[i]);
+    marey__dealloc(&in->alloc, in->sites, n_pages(in), sizeof(struct known_site *));
     marey__open_release(&in->open);
     marey__arrows_release(&in->arrows);
     marey__builder_free(in->builder);

@@ -44,7 +44,7 @@ struct intake {
     int64_t first_lost_ns; /* on any; MAREY_UNKNOWN: nothing was lost */
     uint64_t n_cut;        /* ranges that were open at the stop or in a gap */
     uint64_t n_records;
-    struct known_site *site;
+    struct known_site **sites; /* pages by id; NULL: of none there was a record */
     size_t n_sites;
     struct known_site nameless; /* of an id that is not among them */
     struct marey_hashmap named; /* serial of a log that has its name in the trace */

@@ -615,6 +615,41 @@ static void intake_finds_room_for_more_than_it_expects(void **state)
     marey_trace_free(trace);
 }
 
+/* Each step of a program has a name of its own, for ever. */
+static void a_trace_does_not_grow_by_names_of_others(void **state)
+{
+    (void)state;
+    struct alloc_fail of_few = {0};
+    struct alloc_fail of_many = {0};
+    struct alloc_fail *const counts[] = {&of_few, &of_many};
+    char name[32];
+
+    for (int i = 0; i < 2; i++) {
+        const struct marey_alloc alloc = alloc_fail_make(counts[i]);
+        const struct marey_intake_options options = {.size = sizeof options, .alloc = &alloc};
+        struct marey_session *session = start(MAREY_WANT_RANGES);
+        struct marey_trace *trace = NULL;
+        struct marey_error err = {0};
+        marey_range_begin(&outer);
+        marey_range_end();
+        EXPECT_OK(marey_session_stop(session, &err), &err);
+        EXPECT_OK(marey_session_trace(session, &options, &trace, &err), &err);
+        (void)find(trace, "outer", 0);
+        marey_trace_free(trace);
+        marey_session_free(session);
+        session = start(MAREY_WANT_RANGES);
+        for (int n = 0; i == 0 && n < 100000; n++) {
+            (void)snprintf(name, sizeof name, "of others %d", n);
+            marey_range_begin_named(marey__str(name), 1);
+            marey_range_end_token(1);
+        }
+        EXPECT_OK(marey_session_stop(session, &err), &err);
+        marey_session_free(session);
+    }
+    /* A chunk that others began may hold up to so many bytes of slices. */
+    EXPECT_TRUE(of_many.bytes_peak < of_few.bytes_peak + (1 << 17));
+}
+
 struct sweep {
     struct marey_session *session;
 };
@@ -675,6 +710,7 @@ int main(void)
         cmocka_unit_test(intake_carries_metadata_and_rank),
         cmocka_unit_test(intake_writes_metadata_that_reads_back),
         cmocka_unit_test(intake_finds_room_for_more_than_it_expects),
+        cmocka_unit_test(a_trace_does_not_grow_by_names_of_others),
         cmocka_unit_test(intake_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
