@@ -28,11 +28,12 @@ struct marey_intake_options {
     int64_t rank;                    /* used if has_rank */
     int64_t world_size;              /* 0: not known */
     bool has_rank;
+    uint64_t n_let_go; /* cycles of the same recording that are not among the sessions any more */
 };
 
 /* Makes a trace of what the session asked for. Ranges that are open at the stop (or now)
  * reach there and are marked MAREY_SLICE_OPEN; ends whose begin lies before the start are
- * counted in the ledger, and so are losses.
+ * counted in the ledger, and so are losses, and cycles that were let go before.
  * \owns gives *trace, freed by marey_trace_free
  * \fails MAREY_NOMEM; MAREY_INVALID (options->size, a session of the parent process) */
 MAREY_API MAREY_MUST_CHECK enum marey_status

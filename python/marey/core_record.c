@@ -301,13 +301,14 @@ static PyObject *session_add_meta(PyObject *self, PyObject *args)
 }
 
 /* Ints, or None where they are not known. False with an exception. */
-static bool intake_options_of(PyObject *rank, PyObject *world_size,
+static bool intake_options_of(PyObject *rank, PyObject *world_size, long long n_let_go,
                               struct marey_intake_options *options)
 {
     options->size = sizeof *options;
     options->has_rank = rank != Py_None;
     options->rank = options->has_rank ? PyLong_AsLongLong(rank) : 0;
     options->world_size = world_size != Py_None ? PyLong_AsLongLong(world_size) : 0;
+    options->n_let_go = (uint64_t)n_let_go;
     return PyErr_Occurred() == NULL;
 }
 
@@ -322,7 +323,7 @@ static PyObject *session_trace(PyObject *self, PyObject *args)
     enum marey_status status;
 
     if (!PyArg_ParseTuple(args, "|OO", &rank, &world_size) ||
-        !intake_options_of(rank, world_size, &options))
+        !intake_options_of(rank, world_size, 0, &options))
         return NULL;
     struct marey_session *session = session_enter(self);
     if (session == NULL)
@@ -370,8 +371,8 @@ static void leave_all(PyObject *tuple, struct marey_session **sessions)
     PyMem_Free(sessions);
 }
 
-/* trace_sessions(sessions, rank, world_size): in a tuple of our own, which nobody changes while the
- * GIL is free. */
+/* trace_sessions(sessions, rank, world_size, n_let_go): in a tuple of our own, which nobody changes
+ * while the GIL is free. */
 static PyObject *record_trace_sessions(PyObject *module, PyObject *args)
 {
     const struct core_state *state = PyModule_GetState(module);
@@ -381,10 +382,11 @@ static PyObject *record_trace_sessions(PyObject *module, PyObject *args)
     PyObject *given = NULL;
     PyObject *rank = Py_None;
     PyObject *world_size = Py_None;
+    long long n_let_go = 0;
     enum marey_status status;
 
-    if (!PyArg_ParseTuple(args, "O|OO", &given, &rank, &world_size) ||
-        !intake_options_of(rank, world_size, &options))
+    if (!PyArg_ParseTuple(args, "O|OOL", &given, &rank, &world_size, &n_let_go) ||
+        !intake_options_of(rank, world_size, n_let_go, &options))
         return NULL;
     PyObject *tuple = PySequence_Tuple(given);
     if (tuple == NULL)

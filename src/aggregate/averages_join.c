@@ -207,6 +207,29 @@ static struct marey_ledger_row *ledger_row(struct marey_joined *joined, const ch
     return NULL;
 }
 
+static size_t greater(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static void join_cycles(struct marey_about *about, const struct marey_about *of_part)
+{
+    about->n_sources = greater(about->n_sources, of_part->n_sources);
+    about->n_processes = greater(about->n_processes, of_part->n_processes);
+}
+
+/* What was recorded here is of this process; what was read, of others. Sums of several processes
+ * have no gaps of their own, and lie in one run: it was one that joined them. */
+static void join_others(struct marey_joined *joined, const struct marey_about *of_part)
+{
+    struct marey_about *about = &joined->about;
+
+    about->n_sources += of_part->n_sources;
+    about->n_processes += of_part->n_processes;
+    about->window.gaps_ns = about->window.n_gaps > 0 ? MAREY_UNKNOWN : 0;
+    ledger_row(joined, "apart_in_time")->count = 0;
+}
+
 static void join_ledger(struct marey_joined *joined, const struct marey_ledger *part)
 {
     struct marey_ledger *ledger = &joined->about.ledger;
@@ -216,7 +239,8 @@ static void join_ledger(struct marey_joined *joined, const struct marey_ledger *
     if (part->checked < ledger->checked)
         ledger->checked = part->checked;
     for (size_t i = 0; i < part->n_rows; i++)
-        ledger_row(joined, part->rows[i].reason)->count += part->rows[i].count;
+        if (strcmp(part->rows[i].reason, "let_go") != 0) /* the averages of these are parts too */
+            ledger_row(joined, part->rows[i].reason)->count += part->rows[i].count;
 }
 
 /* A later part was whole up to its first loss, if none before it lost any. */
@@ -229,11 +253,6 @@ static void join_whole(struct marey_about *about, const struct marey_about *part
                                 about->window.recorded_start_ns == MAREY_UNKNOWN
                             ? MAREY_UNKNOWN
                             : part->window.recorded_start_ns - about->window.recorded_start_ns);
-}
-
-static size_t greater(size_t a, size_t b)
-{
-    return a > b ? a : b;
 }
 
 static enum marey_status join_about(struct join *join, const struct marey_averages *part,
@@ -253,11 +272,13 @@ static enum marey_status join_about(struct join *join, const struct marey_averag
     join_whole(about, &of_part);
     join_window(&about->window, &of_part.window);
     ledger_row(join->joined, "not_recorded")->count += about->window.n_gaps > n_gaps;
+    if (about->is_recorded && !of_part.is_recorded)
+        join_others(join->joined, &of_part);
+    else
+        join_cycles(about, &of_part);
     about->is_recorded &= of_part.is_recorded;
     about->has_rank &= of_part.has_rank && of_part.rank == about->rank;
     about->n_files = about->is_recorded ? 1 : about->n_files + of_part.n_files;
-    about->n_sources = greater(about->n_sources, of_part.n_sources);
-    about->n_processes = greater(about->n_processes, of_part.n_processes);
     about->n_ranks = greater(about->n_ranks, of_part.n_ranks);
     return MAREY_OK;
 }

@@ -247,6 +247,8 @@ static uint64_t count_now(const struct marey_chrome *chrome, const struct marey_
         return 0;
     if (marey__written_is_left_out(reason))
         return marey__chrome_left_out_of(chrome, row);
+    if (reason == MAREY_REASON_LET_GO) /* no text shows what is not there */
+        return row->count;
     return marey_chrome_mends(row) && (chrome->repairs || !is_shown_again(reason)) ? row->count : 0;
 }
 

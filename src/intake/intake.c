@@ -488,6 +488,8 @@ static bool take_all(struct intake *in, const struct marey_intake_options *optio
     choose_session(in, 0);
     if (!prepare(in, options))
         return false;
+    marey__account_add(marey__builder_account(in->builder), MAREY_REASON_LET_GO, options->n_let_go,
+                       marey__recorded_offset(in->recorded, 0, 0));
     marey__intake_name_process(in);
     for (size_t i = 0; i < n_sessions && !in->failed; i++) {
         choose_session(in, i);

@@ -411,6 +411,17 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .remedy = "record fewer steps, or give the recorder more memory",
             .best_grade = 'C',
         },
+    [MAREY_REASON_LET_GO] =
+        {
+            .map = MAREY_LEDGER_FINDING,
+            .reason = "let_go",
+            .meaning = "cycles of the recording whose records were given back for want of memory",
+            .effect = "their calls and times are in no number here; averages of the profile that "
+                      "recorded them have them",
+            .remedy = "hand each cycle over when it ends (on_trace_ready), or give the profile a "
+                      "larger keep_bytes",
+            .best_grade = 'C',
+        },
     [MAREY_REASON_LOST_BEFORE] =
         {
             .map = MAREY_LEDGER_FINDING,

@@ -60,6 +60,7 @@ enum marey_reason {
     MAREY_REASON_MISSING_RANKS, /* counted by rank */
     MAREY_REASON_MANY_LABELS,   /* once a label */
     MAREY_REASON_LOST,          /* while recording */
+    MAREY_REASON_LET_GO,        /* counted by cycle */
     MAREY_REASON_LOST_BEFORE,   /* written.h */
     MAREY_REASON_OTHER_VERSION, /* written.h; in an account of the writings before only */
     MAREY_REASON_CLOCK_UNSURE,  /* counted once a session */

@@ -424,6 +424,35 @@ static void sessions_read_back_from_a_file(void **state)
     marey_trace_free(trace);
 }
 
+/* Cycles before them that were let go: the trace says so, and a file of it. */
+static void sessions_tell_how_many_were_let_go(void **state)
+{
+    (void)state;
+    const struct marey_intake_options options = {.size = sizeof options, .n_let_go = 98};
+    struct marey_session *session = start(0);
+    struct marey_trace *trace = NULL;
+    struct marey_trace *again = NULL;
+    struct marey_text text = {0};
+    struct marey_grade grade = {0};
+    struct marey_error err = {0};
+
+    record_pair();
+    stop(session);
+    EXPECT_OK(marey_sessions_trace(&session, 1, &options, &trace, &err), &err);
+    marey_session_free(session);
+    EXPECT_U64(ledger_count(trace, "let_go"), 98);
+    EXPECT_OK(marey_trace_grade(trace, &grade, &err), &err);
+    EXPECT_U64((unsigned char)grade.letter, 'C');
+    EXPECT_OK(marey_export_chrome_text(trace, NULL, &text, &err), &err);
+    EXPECT_OK(marey_import_bytes((struct marey_str){text.ptr, text.len}, NULL, &again, &err), &err);
+    EXPECT_U64(ledger_count(again, "lost_before"), 98);
+    EXPECT_OK(marey_trace_grade(again, &grade, &err), &err);
+    EXPECT_U64((unsigned char)grade.letter, 'C');
+    marey_trace_free(again);
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
 struct sweep {
     struct marey_session *sessions[3];
 };
@@ -470,6 +499,7 @@ int main(void)
         cmocka_unit_test(sessions_are_refused_in_a_child),
         cmocka_unit_test(sessions_join_their_metadata),
         cmocka_unit_test(sessions_read_back_from_a_file),
+        cmocka_unit_test(sessions_tell_how_many_were_let_go),
         cmocka_unit_test(sessions_survive_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
