@@ -126,7 +126,6 @@ static void add_track(struct marey_window *window, const struct kinds *kinds,
     const uint32_t work_bits = track->kind == MAREY_TRACK_THREAD ? WORK_BITS : 0;
     uint32_t bits = 0; /* of the kinds that are work here */
     const size_t to = (size_t)track->first_slice + track->n_slices;
-    const uint64_t n_before = window->n_slices;
 
     for (size_t i = track->first_slice; i < to; i++) {
         const enum marey_kind kind = kind_of(kinds, i);
@@ -149,22 +148,23 @@ static void add_track(struct marey_window *window, const struct kinds *kinds,
     }
     work.is_program |= (bits & PROGRAM_BITS) != 0;
     *of_thread = work;
-    window->n_tracks += window->n_slices > n_before;
 }
 
 /* A thread with operators or calls is one of the program; another may be anything that the file
  * shows, such as a device of a kind that we do not know. */
-static void take_thread(struct marey_window *window, const struct marey_thread_work *work)
+static void take_thread(struct marey_window *window, const struct marey_thread_work *work,
+                        uint64_t n_slices_before)
 {
     const struct marey_thread_work *best = &window->busiest;
     const bool is_better =
         work->is_program != best->is_program ? work->is_program : work->ns > best->ns;
 
+    window->n_tracks += window->n_slices > n_slices_before;
     if (work->ns > 0 && is_better)
         window->busiest = *work;
 }
 
-/* ---- threads: of a process with cycles each has a track for every one ---------------------- */
+/* ---- threads and streams: of a process with cycles each has a track for every one ----------- */
 
 struct threads {
     const struct marey_track *track;
@@ -179,7 +179,7 @@ static int compare_i64(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* 0: the same thread of the same process. */
+/* 0: the same thread of the same process, or the same stream. */
 static int compare_threads(const struct threads *threads, uint32_t a, uint32_t b)
 {
     const struct marey_track *x = &threads->track[a];
@@ -187,11 +187,17 @@ static int compare_threads(const struct threads *threads, uint32_t a, uint32_t b
     int order = compare_i64(threads->source[x->source_idx].cycle_of,
                             threads->source[y->source_idx].cycle_of);
 
-    if (order == 0 && (x->kind != MAREY_TRACK_THREAD || y->kind != MAREY_TRACK_THREAD))
-        order = compare_i64(a, b);
+    if (order == 0)
+        order = compare_i64((int64_t)x->kind, (int64_t)y->kind);
     if (order == 0)
         order = compare_i64(x->process_id, y->process_id);
-    return order != 0 ? order : compare_i64(x->thread_id, y->thread_id);
+    if (order == 0)
+        order = compare_i64(x->thread_id, y->thread_id);
+    if (order == 0)
+        order = compare_i64(x->device, y->device);
+    if (order == 0)
+        order = compare_i64(x->context, y->context);
+    return order != 0 ? order : compare_i64(x->stream, y->stream);
 }
 
 static int compare_tracks(const void *ctx, uint32_t a, uint32_t b)
@@ -249,6 +255,7 @@ static bool find_window(const struct marey_trace *trace, size_t n_processes,
     gaps.at = marey_trace_gaps(trace, &gaps.n);
     const struct gaps of_one = n_processes == 1 ? gaps : (struct gaps){0};
     struct marey_thread_work work = {.covered_to_ns = INT64_MIN};
+    uint64_t n_slices_before = 0; /* those of the thread that is gone through */
 
     *window = (struct marey_window){
         .start_ns = MAREY_UNKNOWN,
@@ -262,12 +269,13 @@ static bool find_window(const struct marey_trace *trace, size_t n_processes,
         const bool is_new =
             i > 0 && compare_threads(&threads, threads.order[i - 1], threads.order[i]) != 0;
         if (is_new) {
-            take_thread(window, &work);
+            take_thread(window, &work, n_slices_before);
             work = (struct marey_thread_work){.covered_to_ns = INT64_MIN};
+            n_slices_before = window->n_slices;
         }
         add_track(window, &kinds, &threads.track[threads.order[i]], &of_one, &work);
     }
-    take_thread(window, &work);
+    take_thread(window, &work, n_slices_before);
     add_gaps(window, &gaps, n_processes);
     marey__dealloc(marey__trace_alloc(trace), threads.order, threads.n, sizeof *threads.order);
     end_kinds(&kinds);

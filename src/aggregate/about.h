@@ -30,7 +30,8 @@ struct marey_window {
     struct marey_thread_work busiest; /* of the host track that is longest at work */
     uint64_t n_operations;
     uint64_t n_slices; /* but those of the window itself */
-    uint64_t n_tracks; /* that have such slices; 0 of joined averages: not known */
+    uint64_t n_tracks; /* threads and streams that have such slices, one for all cycles of a
+                          process; 0 of joined averages: not known */
 };
 
 struct marey_about {

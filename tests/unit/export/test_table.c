@@ -196,6 +196,28 @@ static void names_of_annotations_are_work_as_cpu_op(void **state)
     marey_trace_free(trace);
 }
 
+/* A file for each cycle, as torch writes them: the thread and the stream are the same ones. */
+static void tracks_of_cycles_are_counted_once(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            make_source(&make, MAREY_UNKNOWN);
+        make_thread(&make, "1", "1");
+        make_slice(&make, "cpu_op", "a", 1000 * i, 1000 * i + 10);
+        make_stream(&make, 0, 7);
+        make_slice(&make, "kernel", "k", 1000 * i, 1000 * i + 10);
+    }
+    struct marey_trace *trace = make_trace_end(&make);
+    struct marey_text text = table_of(trace, plain, (struct marey_table_options){0});
+    EXPECT_HOLDS(text.ptr, "3 cycles of one process");
+    EXPECT_HOLDS(text.ptr, "6 slices on 2 tracks");
+    marey_text_release(&text);
+    marey_trace_free(trace);
+}
+
 /* Three sessions: what lies between them is neither idle nor the longest time between two calls;
  * the last one has no call. */
 static void time_not_recorded_is_no_idle_time(void **state)
@@ -432,6 +454,7 @@ int main(void)
         cmocka_unit_test(time_outside_of_calls_is_told),
         cmocka_unit_test(annotations_that_are_written_as_operators_are_no_work),
         cmocka_unit_test(names_of_annotations_are_work_as_cpu_op),
+        cmocka_unit_test(tracks_of_cycles_are_counted_once),
         cmocka_unit_test(time_not_recorded_is_no_idle_time),
         cmocka_unit_test(gaps_of_several_ranks_are_no_sum),
         cmocka_unit_test(table_of_nothing_says_so),
