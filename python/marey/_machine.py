@@ -87,7 +87,7 @@ class Machine:
         self._warming: Cycle | None = None
         self._standby: Cycle | None = None
         self._undelivered: Cycle | None = None
-        self._is_off = False  # switched off by the program
+        self._is_off = False  # the cycle that is recorded was switched off by the program
         self._is_observing = False
         self._pid = os.getpid()
 
@@ -192,6 +192,7 @@ class Machine:
         if self._standby is not None:
             self._standby.drop()
             self._standby = None
+            self._is_off = False
 
     def _tell_no_step(self) -> None:
         if self._standby is not None:
@@ -206,20 +207,22 @@ class Machine:
     # -- switching on and off
 
     def toggle(self, is_on: bool) -> None:
-        """Recording stops or goes on at once, whatever the action; what is open ends here. Each step
-        has one range: that of a step in which it is switched off ends there, that of a step which
-        began while it was off begins where it goes on."""
+        """The cycle that is recorded stops or goes on at once; what is open ends here. Where none is
+        nothing changes, and each begins switched on, as torch's. Each step has one range: that of a
+        step in which it is switched off ends there, that of a step which began while it was off
+        begins where it goes on."""
+        cycle = self.cycles.running or self._standby
+        if cycle is None or not cycle.is_ours:
+            return
         self._is_off = not is_on
         self._step_is_cut |= self._is_off
         shows = is_on and not self._step_is_shown and self._step_thread == threading.get_ident()
         if shows:
             self._end_step()
-        for cycle in (self.cycles.running, self._standby):
-            if cycle is not None and cycle.is_ours:
-                if is_on:
-                    cycle.resume()
-                else:
-                    cycle.pause()
+        if is_on:
+            cycle.resume()
+        else:
+            cycle.pause()
         if shows:
             self._step_is_shown = True
             self._enter_step_range()
@@ -274,11 +277,10 @@ class Machine:
             self.observer.start()
             self._is_observing = True
         cycle = self.cycles.begin(n_active_of(self.schedule))
+        self._is_off = False
         if self.new_trace_id is not None:
             made = self.new_trace_id()
             cycle.trace_id = made.decode() if isinstance(made, bytes) else str(made)
-        if self._is_off:
-            cycle.pause()
 
     def _cancel_warming(self) -> None:
         if self._warming is not None:

@@ -340,7 +340,8 @@ class profile(Profiled):
             self.stop()
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
-        """Switches recording off and on again. What is open ends where it is switched off; the
+        """Switches recording off and on again, within a cycle: the next begins switched on, and
+        where none is recorded nothing changes. What is open ends where it is switched off; the
         ledger of the trace says for how long nothing was recorded."""
         _check_activities(activities)
         if self._machine.is_running:

@@ -279,9 +279,10 @@ class TorchProfiled(Profiled):
         )
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
-        """Switches recording off and on again, at any moment. What is open ends where it is
-        switched off; the trace's ledger says for how long nothing was recorded. Without CPU
-        among the activities nothing changes, since nothing else is recorded yet."""
+        """Switches recording off and on again, at any moment of a cycle: the next begins switched
+        on, and where none is recorded nothing changes. What is open ends where it is switched off;
+        the trace's ledger says for how long nothing was recorded. Without CPU among the activities
+        nothing changes, since nothing else is recorded yet."""
         asked, _ = read_activities(activities)
         if self._machine.is_running and _schedule.ProfilerActivity.CPU in asked:
             self._machine.toggle(enable)

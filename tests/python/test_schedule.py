@@ -436,21 +436,52 @@ def test_recording_is_switched_off_and_on(profile: Any) -> None:
     assert prof.trace.ledger["info"]["not_recorded"] == 1
 
 
-def test_switched_off_it_stays_off_in_the_next_cycle(profile: Any) -> None:
-    cpu = [marey.ProfilerActivity.CPU]
-    prof = profile(schedule=marey.schedule(wait=0, warmup=1, active=1))
+def test_each_cycle_begins_switched_on(profile: Any) -> None:
+    delivered: list[int] = []
+    prof = profile(
+        schedule=marey.schedule(wait=0, warmup=0, active=2),
+        on_trace_ready=lambda prof: delivered.append(n_calls(prof)),
+    )
     with prof:
-        prof.step()
-        prof.toggle_collection_dynamic(False, cpu)
+        for i in range(6):
+            if i == 1:
+                prof.toggle_collection_dynamic(False, CPU)
+            work()
+            prof.step()
+    assert delivered == [1, 2, 2]
+    assert [cycle.steps_in_part for cycle in prof.cycles] == [[1], [], []]
+
+
+@pytest.mark.parametrize("n_warmup", [0, 1])
+@pytest.mark.parametrize("is_on", [False, True])
+def test_switching_where_nothing_is_recorded_changes_nothing(
+    profile: Any, n_warmup: int, is_on: bool
+) -> None:
+    """In a step that waits, the first or a later one, or that warms up, or in on_trace_ready."""
+    prof = profile(
+        schedule=marey.schedule(wait=1, warmup=n_warmup, active=1),
+        on_trace_ready=lambda prof: prof.toggle_collection_dynamic(is_on, CPU),
+    )
+    prof.toggle_collection_dynamic(is_on, CPU)
+    with prof:
+        for _ in range(3):
+            for _ in range(1 + n_warmup):
+                prof.toggle_collection_dynamic(is_on, CPU)
+                prof.step()
+            work()
+            prof.step()
+    assert [n_calls(cycle) for cycle in prof.cycles] == [1, 1, 1]
+    assert [cycle.steps_in_part for cycle in prof.cycles] == [[], [], []]
+
+
+def test_a_loop_without_step_is_switched_off_and_on(profile: Any) -> None:
+    prof = profile(schedule=marey.schedule(wait=1, warmup=1, active=1))
+    with pytest.warns(UserWarning, match=r"step\(\) was never called"), prof:
+        prof.toggle_collection_dynamic(False, CPU)
         work("off")
-        prof.step()
-        prof.step()
-        work("off")
-        prof.toggle_collection_dynamic(True, cpu)
+        prof.toggle_collection_dynamic(True, CPU)
         work("on")
-        prof.step()
-    assert {event.name for event in prof.events()} == {"ProfilerStep#1", "ProfilerStep#3", "on"}
-    assert [(cycle.steps, cycle.steps_in_part) for cycle in prof.cycles] == [([1], [1]), ([3], [3])]
+    assert {event.name for event in prof.events()} == {"ProfilerStep#0", "on"}
 
 
 CPU = [marey.ProfilerActivity.CPU]
