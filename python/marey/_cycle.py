@@ -305,6 +305,8 @@ class Cycle(Company):
     @property
     def wanted_by_first_step_bytes(self) -> int:
         """What the first step of a cycle like this one takes, and as much for one that is larger."""
+        if not self.steps:
+            return self.wanted_bytes
         return min(2 * self._first_step_bytes, self.wanted_bytes)
 
     def add_step(self, number: int, is_cut: bool) -> None:

@@ -93,13 +93,14 @@ class Machine:
 
     # -- start, step, stop
 
-    def start(self) -> None:
+    def start(self, keeps_results: bool = False) -> None:
+        """keeps_results: also without a schedule, where a start begins anew."""
         if self.is_running:
             raise RuntimeError("the profiler runs already, stop it before it is started again")
         self._n_at_start = self.n_ended
         self.action = ProfilerAction.NONE
         self._is_off = False
-        if self.schedule is None or self.is_inherited:
+        if self.is_inherited or (self.schedule is None and not keeps_results):
             self.cycles.clear()
         self._pid = os.getpid()
         self.is_running = True

@@ -160,15 +160,18 @@ class Profiled(Results):
     recorded as far as it has got.
     """
 
+    acc_events: bool
+    """Without a schedule too, what is started again keeps its results."""
     _machine: Machine
     _focus: Cycle | None = None
     _has_begun = False  # and is not just another view of a profiler's results
 
     def _begin(self) -> None:
         machine = self._machine
-        if self._workers is not None and machine.schedule is None and not machine.is_running:
+        begins_anew = machine.schedule is None and not self.acc_events
+        if self._workers is not None and begins_anew and not machine.is_running:
             self._workers.clear()
-        machine.start()
+        machine.start(keeps_results=bool(self.acc_events))
         self._has_begun = True
         _running.add(self)
 
@@ -260,8 +263,9 @@ class profile(Profiled):
     "wall", or "wall+cpu" for the thread's CPU time beside it. pool_bytes: the bound of the
     recorder's memory, None is the smaller of 1 GiB and an eighth of the machine's. first_step: what
     the first step is called, for a run that is resumed. keep_bytes: how much of finished cycles is
-    held, None is half of the pool; of older ones averages stay. acc_events is torch's: all cycles
-    are gathered anyway. The other arguments are torch's, and none of them can be had yet.
+    held, None is half of the pool; of older ones averages stay. acc_events: a profile without a
+    schedule that is started again keeps the results of earlier runs; all cycles of a schedule are
+    gathered anyway. The other arguments are torch's, and none of them can be had yet.
 
     What is asked for and cannot be had is an error, when the object is made.
     """
@@ -298,6 +302,7 @@ class profile(Profiled):
 
         self.on_trace_ready = on_trace_ready
         self.record_shapes = record_shapes
+        self.acc_events = acc_events
         self._takes_what_there_is = activities is None
         self._wish = prepare_torch(activities is not None)
         asked = ask(self._wish is not None, record_shapes, clock, pool_bytes)

@@ -179,7 +179,6 @@ class ProfilerStats:
 class TorchProfiled(Profiled):
     """What the drop-ins have in common."""
 
-    acc_events: bool
     with_stack: bool
     _compat: Compat
     _joins_steps = True
@@ -456,8 +455,8 @@ class profile(_KinetoProfile):
 
     The arguments are torch's, and three more: compat, "torch" for events and averages with torch's
     own numbers; first_step, what the first step is called; and clock, pool_bytes and
-    keep_bytes of marey.profile. acc_events is for compat="torch": our results are those of all
-    cycles anyway.
+    keep_bytes of marey.profile. acc_events is for compat="torch", and for what is started again
+    without a schedule: our results are those of all cycles of a schedule anyway.
     """
 
     def __init__(

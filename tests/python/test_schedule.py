@@ -397,6 +397,38 @@ def test_where_no_cycle_is_whole_averages_are_left() -> None:
         prof.events()
 
 
+# ---- started again ---------------------------------------------------------------------------------------
+
+
+def test_with_acc_events_a_profile_without_a_schedule_keeps_earlier_runs(profile: Any) -> None:
+    prof = profile(acc_events=True)
+    for _ in range(3):
+        with prof:
+            work()
+    assert n_calls(prof) == 3
+    assert [(cycle.number, n_calls(cycle)) for cycle in prof.cycles] == [(1, 1), (2, 1), (3, 1)]
+    assert len(prof.trace.gaps) == 2
+
+
+def test_with_acc_events_torchs_own_numbers_are_of_all_runs() -> None:
+    for acc_events in (False, True):
+        prof = profiler.profile(acc_events=acc_events, compat="torch")
+        for _ in range(3):
+            with prof:
+                work()
+        assert n_calls(prof) == len(prof.events()) == (3 if acc_events else 1)
+
+
+def test_runs_that_are_kept_leave_room_for_the_next(profile: Any) -> None:
+    prof = profile(acc_events=True, pool_bytes=1 << 20)
+    for _ in range(4):
+        with prof:
+            for _ in range(20_000):  # 5/8 of the pool
+                work()
+    assert prof.stats.n_lost == 0
+    assert n_calls(prof) == 80_000
+
+
 # ---- switching on and off ----------------------------------------------------------------------------------
 
 
