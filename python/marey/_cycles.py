@@ -55,10 +55,19 @@ class Cycles(Company):
 
     def begin(self, n_active: int | None) -> Cycle:
         self._make_room()
+        self.running = self._next(n_active)
+        return self.running
+
+    def stand_by(self) -> Cycle:
+        """One that may become the next. Behind one without steps it probably does, and room for it
+        is made."""
+        if self.done and not self.done[-1].steps:
+            self._make_room()
+        return self._next(None)
+
+    def _next(self, n_active: int | None) -> Cycle:
         number = len(self.done) + 1
-        cycle = Cycle(self._asked, number, n_active, self.metadata, self.windows, self._traces)
-        self.running = cycle
-        return cycle
+        return Cycle(self._asked, number, n_active, self.metadata, self.windows, self._traces)
 
     def end(self) -> Cycle | None:
         cycle, self.running = self.running, None

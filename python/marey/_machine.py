@@ -185,9 +185,7 @@ class Machine:
         """Records the first step whatever the schedule says, for the case that it stays the only
         one: a loop without step() would leave nothing."""
         if self.schedule is not None and self.action not in RECORDING:
-            self._standby = Cycle(
-                self.asked, 1, None, self.cycles.metadata, self.cycles.windows
-            )
+            self._standby = self.cycles.stand_by()
 
     def _leave_standby(self) -> None:
         if self._standby is not None:

@@ -429,6 +429,34 @@ def test_runs_that_are_kept_leave_room_for_the_next(profile: Any) -> None:
     assert n_calls(prof) == 80_000
 
 
+@pytest.mark.filterwarnings("ignore:step. was never called")
+def test_epochs_without_step_are_cycles_of_their_own(profile: Any) -> None:
+    prof = profile(schedule=marey.schedule(wait=1, warmup=0, active=1))
+    run(prof, 2)
+    for _ in range(2):
+        with prof:
+            work()
+    assert [(c.number, c.steps, n_calls(c)) for c in prof.cycles] == [
+        (1, [1], 1),
+        (2, [], 1),
+        (3, [], 1),
+    ]
+    weight = prof._machine.cycles._traces
+    assert weight.n_bytes == sum(sum(c.trace.footprint().values()) for c in prof.cycles)
+
+
+@pytest.mark.filterwarnings("ignore:step. was never called")
+def test_epochs_without_step_leave_room_for_the_next(profile: Any) -> None:
+    prof = profile(schedule=marey.schedule(wait=1, warmup=1, active=1), pool_bytes=1 << 20)
+    for _ in range(12):
+        with prof:
+            for _ in range(3_000):
+                work()
+    assert prof.stats.n_lost == 0
+    assert n_calls(prof) == 36_000
+    assert [cycle.is_whole for cycle in prof.cycles][0] is False
+
+
 # ---- switching on and off ----------------------------------------------------------------------------------
 
 
