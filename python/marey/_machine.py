@@ -11,7 +11,7 @@ from marey import _core, _live_torch
 from marey._averages import whole_number
 from marey._cycle import Asked, Cycle, Recording
 from marey._cycles import Cycles
-from marey._schedule import ProfilerAction, action_of, n_active_of
+from marey._schedule import ProfilerAction, action_of, callable_or_none, n_active_of
 from marey._warn import tell, warn
 
 # What is done from one action to the next, in this order; None is the end.
@@ -46,12 +46,17 @@ Deliver: TypeAlias = "Callable[[Cycle], None]"
 RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
+def _asked_action(schedule: Callable[[int], Any] | None, step: int) -> ProfilerAction:
+    return ProfilerAction.RECORD if schedule is None else action_of(schedule(step))
+
+
 class Machine:
     """Begins and ends cycles as a schedule asks for it, and hands them to who calls it; it refers
     to nobody, so that a profiler that is dropped ends.
 
     schedule: from the number of steps that have ended, since the first start, to an action; None
-    records always.
+    records always. It is asked once for each step, as torch's: of the first when it is given, so that
+    one which is none fails there.
     step_num is what the program calls the step; it begins with first_step.
     """
 
@@ -65,13 +70,12 @@ class Machine:
         first_step = whole_number("first_step", first_step)
         if keep_bytes is not None:
             keep_bytes = whole_number("keep_bytes", keep_bytes)
-        self.schedule = schedule
         self.cycles = Cycles(asked, keep_bytes)
-        self.action = ProfilerAction.NONE
         self.is_running = False
         self.was_started = False
-        self.records_steps = schedule is not None
         self.n_ended = 0
+        self.set_schedule(schedule)
+        self.records_steps = self.schedule is not None
         self._n_at_start = 0
         self.observer: Any = None
         """Started before each cycle and stopped before its end; it has start() and stop()."""
@@ -106,7 +110,7 @@ class Machine:
         self.is_running = True
         self.was_started = True
         try:
-            self._go_to(self._action_of_step(), None)
+            self._go_to(self._planned, None)
             self._stand_by()
         except BaseException:
             self.drop()
@@ -114,15 +118,17 @@ class Machine:
         self._begin_step()
 
     def step(self, deliver: Deliver) -> None:
+        planned = _asked_action(self.schedule, self.n_ended + 1)  # if it fails the step goes on
         self._end_step()
         self._count_step()
         self.n_ended += 1
+        self._planned = planned
         if self.is_inherited and not self.is_of_parent():
             self.cycles.clear()  # a child that was forked between cycles may go on with its own
         self._pid = os.getpid()
         self._leave_standby()
         try:
-            self._go_to(self._action_of_step(), deliver)
+            self._go_to(planned, deliver)
         finally:
             self._begin_step()
 
@@ -132,7 +138,10 @@ class Machine:
         if self.n_since_start == 0 and self.schedule is not None and not self.is_of_parent():
             self._tell_no_step()
         self._leave_standby()
-        self._go_to(None, deliver)
+        try:
+            self._go_to(None, deliver)
+        finally:
+            self.action = self._planned
 
     @property
     def n_since_start(self) -> int:
@@ -148,10 +157,12 @@ class Machine:
         """Steps are called so from now on; the schedule goes on counting."""
         self._first_step = number - self.n_ended
 
-    def _action_of_step(self) -> ProfilerAction:
-        return (
-            ProfilerAction.RECORD if self.schedule is None else action_of(self.schedule(self.n_ended))
-        )
+    def set_schedule(self, schedule: Any) -> None:
+        """While it runs it counts from the next step on."""
+        schedule = callable_or_none("schedule", schedule)
+        if not self.is_running:
+            self.action = self._planned = _asked_action(schedule, self.n_ended)
+        self.schedule: Callable[[int], Any] | None = schedule
 
     def _step_name(self) -> str:
         return f"ProfilerStep#{self.step_num}"
@@ -278,8 +289,9 @@ class Machine:
         cycle = self.cycles.begin(n_active_of(self.schedule))
         self._is_off = False
         if self.new_trace_id is not None:
-            made = self.new_trace_id()
-            cycle.trace_id = made.decode() if isinstance(made, bytes) else str(made)
+            made: Any = self.new_trace_id()
+            is_bytes = isinstance(made, bytes)
+            cycle.trace_id = made.decode(errors="backslashreplace") if is_bytes else str(made)
 
     def _cancel_warming(self) -> None:
         if self._warming is not None:

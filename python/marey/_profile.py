@@ -18,7 +18,7 @@ from marey._cycles import Cycles
 from marey._errors import CollectorError
 from marey._machine import Machine
 from marey._results import ProfileAverages, ProfileEvents, Results, SessionStats
-from marey._schedule import ProfilerAction, ProfilerActivity, activity_of
+from marey._schedule import ProfilerAction, ProfilerActivity, activity_of, callable_or_none
 from marey._toolchain import find_torch
 from marey._trace import Trace
 from marey._warn import tell
@@ -225,14 +225,6 @@ class Profiled(Results):
         self._shown()
         return self._focus.stats if self._focus is not None else self._machine.cycles.stats
 
-    def _call_ready(self, ready: Callable[[Any], Any] | None, cycle: Cycle) -> None:
-        self._focus = cycle
-        try:
-            if ready is not None:
-                ready(self)
-        finally:
-            self._focus = None
-
     def add_metadata(self, key: str, value: str) -> None:
         """A text in the head of the traces."""
         # Not in ASCII: an escaped half of a surrogate pair would be no text for the reader.
@@ -249,7 +241,29 @@ class Profiled(Results):
         self._machine.cycles.forget_traces()
 
 
-class profile(Profiled):
+class HandsOver(Profiled):
+    """What hands each cycle that has ended to a function of the program."""
+
+    _on_trace_ready: Callable[[Any], Any] | None = None
+
+    @property
+    def on_trace_ready(self) -> Callable[[Any], Any] | None:
+        return self._on_trace_ready
+
+    @on_trace_ready.setter
+    def on_trace_ready(self, ready: Callable[[Any], Any] | None) -> None:
+        self._on_trace_ready = callable_or_none("on_trace_ready", ready)
+
+    def _ready(self, cycle: Cycle) -> None:
+        self._focus = cycle
+        try:
+            if self._on_trace_ready is not None:
+                self._on_trace_ready(self)
+        finally:
+            self._focus = None
+
+
+class profile(HandsOver):
     """Records what happens in a with block, or between start() and stop().
 
         with marey.profile() as prof:
@@ -307,9 +321,6 @@ class profile(Profiled):
         self._wish = prepare_torch(activities is not None)
         asked = ask(self._wish is not None, record_shapes, clock, pool_bytes)
         self._machine = Machine(asked, schedule, first_step, keep_bytes)
-
-    def _ready(self, cycle: Cycle) -> None:
-        self._call_ready(self.on_trace_ready, cycle)
 
     # -- start, step, stop
 

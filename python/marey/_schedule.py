@@ -40,6 +40,16 @@ class ScheduleError(ValueError, AssertionError):
     """Numbers that make no schedule; torch raises an AssertionError."""
 
 
+def callable_or_none(name: str, value: Any) -> Any:
+    """A function of the program; None for what is false, as `rank == 0 and handler` is.
+    TypeError: it cannot be called."""
+    if callable(value):
+        return value
+    if not value:
+        return None
+    raise TypeError(f"{name}={value!r}: give a function, or None")
+
+
 def action_of(value: Any) -> ProfilerAction:
     """An action, also if it is torch's own."""
     if isinstance(value, ProfilerAction):

@@ -37,6 +37,7 @@ from marey.profiler import (
     kineto_available,
     new_trace_id,
     supported_activities,
+    trace_id_maker,
 )
 
 TYPE_CHECKING = False
@@ -158,7 +159,7 @@ class profile(TorchProfiled):
             self._wish = prepare_torch_or_tell(True)
         wants = ask(self._wish is not None, self.record_shapes, clock, pool_bytes, joins_steps=True)
         self._machine = Machine(wants, None, 0, None)
-        self._machine.new_trace_id = custom_trace_id_callback or new_trace_id
+        self._machine.new_trace_id = trace_id_maker(custom_trace_id_callback)
 
     @classmethod
     def _of(cls, prof: TorchProfiled) -> profile:

@@ -28,8 +28,8 @@ from marey._core import record_function
 from marey._cycle import Cycle
 from marey._cycles import Cycles
 from marey._machine import Machine
-from marey._profile import Profiled, ask, prepare_torch_or_tell, tell_kernels_missing
-from marey._schedule import TorchSchedule
+from marey._profile import HandsOver, Profiled, ask, prepare_torch_or_tell, tell_kernels_missing
+from marey._schedule import TorchSchedule, callable_or_none
 from marey._torch import TorchView
 from marey._torch_args import (
     ExperimentalConfig as _ExperimentalConfig,
@@ -161,6 +161,11 @@ def _observer_of_environment() -> Any:
 def new_trace_id() -> str:
     """As torch makes them."""
     return uuid.uuid4().hex.upper()
+
+
+def trace_id_maker(callback: Any) -> Callable[[], str]:
+    """TypeError: the callback cannot be called."""
+    return callable_or_none("custom_trace_id_callback", callback) or new_trace_id
 
 
 @dataclass(frozen=True)
@@ -356,7 +361,7 @@ class _KinetoProfile(TorchProfiled):
             given["keep_bytes"],
         )
         self._machine.observer = self.execution_trace_observer
-        self._machine.new_trace_id = self.custom_trace_id_callback or new_trace_id
+        self._machine.new_trace_id = trace_id_maker(self.custom_trace_id_callback)
 
     # -- start and stop
 
@@ -433,8 +438,8 @@ class _KinetoProfile(TorchProfiled):
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str] | None) -> None:
         """Called at the begin of each cycle; None: an id of random digits."""
+        self._machine.new_trace_id = trace_id_maker(callback)
         self.custom_trace_id_callback = callback
-        self._machine.new_trace_id = callback or new_trace_id
 
     def get_trace_id(self) -> str | None:
         """Of the last cycle; None before there is one."""
@@ -450,7 +455,7 @@ class _KinetoProfile(TorchProfiled):
         return f"<marey.profiler.{type(self).__name__}, {state}>"
 
 
-class profile(_KinetoProfile):
+class profile(HandsOver, _KinetoProfile):
     """torch.profiler.profile: what happens in a with block, or by a schedule.
 
     The arguments are torch's, and three more: compat, "torch" for events and averages with torch's
@@ -491,9 +496,6 @@ class profile(_KinetoProfile):
         self.on_trace_ready = on_trace_ready
         self._set_up(given, asked, filters, activities is not None, schedule, first_step)
 
-    def _ready(self, cycle: Cycle) -> None:
-        self._call_ready(self.on_trace_ready, cycle)
-
     def step(self) -> None:
         """Ends a step and begins the next. Before the start it only counts."""
         if self._machine.is_running:
@@ -507,8 +509,8 @@ class profile(_KinetoProfile):
 
     @schedule.setter
     def schedule(self, plan: Callable[[int], Any]) -> None:
-        """From the next step on."""
-        self._machine.schedule = None if plan is _always else plan
+        """While it runs, from the next step on."""
+        self._machine.set_schedule(None if plan is _always else plan)
 
     @property
     def step_num(self) -> int:

@@ -93,7 +93,7 @@ def test_what_a_profile_says_of_itself_is_torchs() -> None:
     prof = marey.profiler.profile(activities=[{CPU[0]: ["CPU_OP"]}])
     assert prof.activities == marey.profiler.supported_activities() == set(CPU)
     assert list(prof.activity_filters) == CPU
-    assert prof.current_action is torch.profiler.ProfilerAction.NONE
+    assert prof.current_action is torch.profiler.ProfilerAction.RECORD
     assert prof.schedule(0) is torch.profiler.ProfilerAction.RECORD
     with prof:
         assert prof.current_action is torch.profiler.ProfilerAction.RECORD

@@ -391,14 +391,6 @@ def test_a_warning_of_torch_that_is_an_error_stops_nothing(monkeypatch: pytest.M
     assert names(prof) == ["work"]
 
 
-def test_a_schedule_must_give_actions() -> None:
-    prof = marey.profile(schedule=lambda step: 7)
-    with pytest.raises(ValueError, match="a schedule gave 7, which is no ProfilerAction"):
-        prof.start()
-    with pytest.raises(RuntimeError, match="does not run"):
-        prof.stop()
-
-
 def slow_action(step: int, numbers: dict[str, int]) -> Action:
     """The definition, a step at a time."""
     phases = itertools.count()
