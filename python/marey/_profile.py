@@ -325,7 +325,9 @@ class profile(HandsOver):
     # -- start, step, stop
 
     def start(self) -> None:
-        """Begins at the first step."""
+        """Begins at the step where it was stopped, at first that of first_step.
+
+        RuntimeError: it runs already; it goes on."""
         self._begin()
 
     def step(self) -> None:

@@ -46,7 +46,7 @@ from marey._torch_args import (
 )
 from marey._torch_enums import DeviceType as _DeviceType, as_torch
 from marey._trace import Path
-from marey._warn import tell
+from marey._warn import tell, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -397,6 +397,10 @@ class _KinetoProfile(TorchProfiled):
             raise ValueError("post_processing_timeout_s must be non-negative")
 
     def start_trace(self) -> None:
+        """One that runs goes on, which is told: torch loses what it has."""
+        if self._machine.is_running and not self._machine.is_inherited:
+            warn("start() of a profiler that runs already: it goes on, and nothing is lost")
+            return
         for key, text in self.preset_metadata.items():
             self.add_metadata_json(key, text)
         self._begin()

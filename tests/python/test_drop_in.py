@@ -212,6 +212,32 @@ def test_what_was_never_active_is_empty() -> None:
         strict.events()
 
 
+@pytest.mark.parametrize("start", ["start", "start_trace", "__enter__"])
+def test_started_twice_it_goes_on_and_says_so(start: str) -> None:
+    plan = profiler.schedule(wait=0, warmup=1, active=2, repeat=1)
+    for prof in (profiler.profile(schedule=plan), profiler.profile(), profiler._KinetoProfile()):
+        with prof:
+            if prof.__class__ is profiler.profile:
+                prof.step()
+            with profiler.record_function("before"):
+                pass
+            with pytest.warns(UserWarning, match="runs already: it goes on") as said:
+                getattr(prof, start)()
+            with profiler.record_function("after"):
+                pass
+        assert said[0].filename == __file__
+        assert {"before", "after"} <= {event.name for event in prof.events()}
+
+
+def test_the_strict_profile_refuses_a_second_start_and_goes_on() -> None:
+    with marey.profile() as prof:
+        with pytest.raises(RuntimeError, match="runs already"):
+            prof.start()
+        with profiler.record_function("after"):
+            pass
+    assert [event.name for event in prof.events()] == ["after"]
+
+
 @pytest.mark.parametrize("acc_events", [False, True])
 def test_cycles_handed_over_come_up_to_acc_events(acc_events: bool) -> None:
     seen: list[list[int]] = []
