@@ -70,6 +70,8 @@ class Machine:
         first_step = whole_number("first_step", first_step)
         if keep_bytes is not None:
             keep_bytes = whole_number("keep_bytes", keep_bytes)
+            if keep_bytes < 0:
+                raise ValueError(f"no keep_bytes {keep_bytes}: give 0 or more, or None")
         self.cycles = Cycles(asked, keep_bytes)
         self.is_running = False
         self.was_started = False

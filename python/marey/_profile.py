@@ -28,6 +28,9 @@ __all__ = ["Cycle", "ProfileAverages", "ProfileEvents", "SessionStats", "profile
 
 CLOCKS = {"wall": 0, "wall+cpu": _core.WANT_CPU}
 
+MOST_POOL_BYTES = 1 << 40
+"""The recorder has no larger one, and takes no number that is far beyond it."""
+
 NOT_BUILT = {
     "profile_memory": "memory cannot be recorded yet, leave out profile_memory",
     "with_stack": "stacks cannot be recorded yet, leave out with_stack",
@@ -115,7 +118,7 @@ def ask(
         wants |= _core.WANT_OPS
     if record_shapes:
         wants |= _core.WANT_INPUTS
-    return Asked(wants, pool_bytes or 0, with_torch, joins_steps)
+    return Asked(wants, min(pool_bytes or 0, MOST_POOL_BYTES), with_torch, joins_steps)
 
 
 # ---- profilers that nobody stops ------------------------------------------------------------------------
@@ -275,9 +278,11 @@ class profile(HandsOver):
     a step, see marey.schedule; step() ends a step. on_trace_ready: called with this object
     when a cycle has ended. record_shapes: shapes and types of operators' inputs. clock:
     "wall", or "wall+cpu" for the thread's CPU time beside it. pool_bytes: the bound of the
-    recorder's memory, None is the smaller of 1 GiB and an eighth of the machine's. first_step: what
-    the first step is called, for a run that is resumed. keep_bytes: how much of finished cycles is
-    held, None is half of the pool; of older ones averages stay. acc_events: a profile without a
+    recorder's memory, in blocks of 64 KiB: one at least, at most 1 TiB, and what the process has
+    reserved at its first recording (8 GiB, or more if that one asked for it); None is the smaller
+    of 1 GiB and an eighth of the machine's. first_step: what the first step is called, for a run
+    that is resumed. keep_bytes: how much of finished cycles is held, 0 is the last one, None is
+    half of the pool; of older ones averages stay. acc_events: a profile without a
     schedule that is started again keeps the results of earlier runs; all cycles of a schedule are
     gathered anyway. The other arguments are torch's, and none of them can be had yet.
 

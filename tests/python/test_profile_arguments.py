@@ -114,6 +114,31 @@ def test_a_schedule_that_is_set_counts_from_the_start() -> None:
     assert n_calls(prof) == 1
 
 
+def test_bounds_of_memory_are_checked_where_they_are_given(profile: Any) -> None:
+    for name in ("pool_bytes", "keep_bytes"):
+        with pytest.raises(ValueError, match=r"^no .*-5"):
+            profile(**{name: -5})
+        with pytest.raises(TypeError, match=f"^no {name} 1.5: give a whole number"):
+            profile(**{name: 1.5})
+    with profile(keep_bytes=0) as prof:
+        work()
+    assert n_calls(prof) == 1
+
+
+@pytest.mark.parametrize(("given", "bound"), [(10, 1 << 16), (3 << 16, 3 << 16), (200_000, 3 << 16)])
+def test_a_pool_is_of_whole_blocks(profile: Any, given: int, bound: int) -> None:
+    with profile(pool_bytes=given) as prof:
+        pass
+    assert prof.stats.pool_bytes == bound
+
+
+@pytest.mark.parametrize("given", [1 << 60, 1 << 70])
+def test_a_pool_beyond_all_bounds_is_what_there_is(profile: Any, given: int) -> None:
+    with profile(pool_bytes=given) as prof:
+        work()
+    assert 1 << 20 <= prof.stats.pool_bytes <= 1 << 40
+
+
 def test_a_trace_id_may_be_bytes_of_any_kind() -> None:
     prof = profiler.profile(custom_trace_id_callback=lambda: b"a\xff")  # type: ignore[arg-type]
     with prof:
