@@ -26,6 +26,7 @@ FORMATS = {"table": 0, "csv": 1, "json": 2}
 LAYOUTS = {"marey": 0, "torch": 1}
 TIME_UNITS = {None: 0, "us": 1, "ms": 2, "s": 3}
 UNLIMITED = 2**32 - 1
+MOST_ROWS = 2**63 - 1
 
 Width: TypeAlias = "int | None | EllipsisType"
 
@@ -55,6 +56,14 @@ def whole_number(what: str, value: Any) -> int:
         raise TypeError(f"no {what} {value!r}: give a whole number") from None
 
 
+def check_seconds(what: str, value: Any) -> None:
+    """TypeError: it is neither a number nor None."""
+    try:
+        _ = value is None or value > 0
+    except TypeError:
+        raise TypeError(f"no {what} {value!r}: give seconds, or None") from None
+
+
 def text_or_none(what: str, value: Any) -> str | None:
     """TypeError: it is neither."""
     if value is None or isinstance(value, str):
@@ -69,14 +78,14 @@ def torch_width_of(width: int | None) -> int:
     width = whole_number("width", width)
     if width < 0:
         raise ValueError(f"no width '{width}': give 0 or more, or None for no limit")
-    return width
+    return min(width, UNLIMITED)
 
 
 def torch_limit_of(row_limit: float | None) -> int:
     """A number of rows as torch takes it: None, infinity and what is below 0 are all."""
     if row_limit is None or row_limit == inf:
         return -1
-    return max(-1, whole_number("row limit", row_limit))
+    return min(max(-1, whole_number("row limit", row_limit)), MOST_ROWS)
 
 
 def limit_of(row_limit: int | None) -> int:
@@ -86,7 +95,7 @@ def limit_of(row_limit: int | None) -> int:
     row_limit = whole_number("row limit", row_limit)
     if row_limit == 0 or row_limit < -1:
         raise ValueError(f"no row limit '{row_limit}': give a number of rows, or -1 for all")
-    return row_limit
+    return min(row_limit, MOST_ROWS)
 
 
 def depth_of(group_by_stack_n: int, as_torch: bool = False) -> int:
@@ -96,7 +105,17 @@ def depth_of(group_by_stack_n: int, as_torch: bool = False) -> int:
         if as_torch:
             return 0
         raise ValueError(f"no depth of stacks '{group_by_stack_n}': give 0 or more")
-    return group_by_stack_n
+    return min(group_by_stack_n, UNLIMITED)
+
+
+def columns_of(columns: Any) -> str | None:
+    """Their names with commas between them. TypeError: they are neither names nor a text."""
+    if columns is None or isinstance(columns, str):
+        return columns
+    try:
+        return ",".join(columns)
+    except TypeError:
+        raise TypeError(f"no columns {columns!r}: give names, a text, or None") from None
 
 
 class Grouping(NamedTuple):
@@ -415,14 +434,12 @@ class Averages(Sequence[Row]):
         shown: Averages = self
         if top_level_events_only and not self._grouping.top_level:
             shown = self._of_top_level()
-        if columns is not None and not isinstance(columns, str):
-            columns = ",".join(columns)
         options: dict[str, Any] = {
             "format": choice("format", format, FORMATS),
             "layout": choice("layout", layout, LAYOUTS),
             "sort": text_or_none("sort_by", sort_by),
             "limit": limit_of(row_limit),
-            "columns": columns,
+            "columns": columns_of(columns),
             "header": text_or_none("header", header),
             "time_unit": choice("time unit", time_unit, TIME_UNITS),
             "name_width": width_of(max_name_column_width),

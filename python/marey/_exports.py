@@ -14,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from marey import _core
+from marey._averages import check_seconds
 
 if TYPE_CHECKING:
     from marey._trace import Trace
@@ -40,6 +41,7 @@ def _terminal() -> int:
 
 
 def _watch(name: str, timeout_s: float | None) -> _core.Watch:
+    check_seconds("timeout_s", timeout_s)
     if timeout_s is not None and not timeout_s > 0:
         raise ValueError(f"no deadline of '{timeout_s}' s: give seconds above 0, or None")
     label = os.path.basename(os.fsdecode(name)).encode("utf-8", "replace").decode("utf-8")

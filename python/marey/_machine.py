@@ -157,7 +157,7 @@ class Machine:
     @step_num.setter
     def step_num(self, number: int) -> None:
         """Steps are called so from now on; the schedule goes on counting."""
-        self._first_step = number - self.n_ended
+        self._first_step = whole_number("step_num", number) - self.n_ended
 
     def set_schedule(self, schedule: Any) -> None:
         """While it runs it counts from the next step on."""

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from marey import _schedule
+from marey._averages import check_seconds
 from marey._core import record_function
 from marey._machine import Machine
 from marey._profile import ask, prepare_torch_or_tell
@@ -140,6 +141,7 @@ class profile(TorchProfiled):
         self.post_processing_timeout_s = post_processing_timeout_s
         self.activity_filters = activity_filters or {}
         self._set_compat(compat)
+        check_seconds("post_processing_timeout_s", post_processing_timeout_s)
         if not use_cpu and not use_kineto:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
         asked = {_schedule.ProfilerActivity.CPU} if use_cpu else set()

@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from marey import _core, _schedule, _torch_args
+from marey._averages import check_seconds
 from marey._core import record_function
 from marey._cycle import Cycle
 from marey._cycles import Cycles
@@ -330,6 +331,7 @@ class _KinetoProfile(TorchProfiled):
     ) -> None:
         """given: the arguments of the constructor."""
         self._set_compat(given["compat"])
+        check_seconds("post_processing_timeout_s", given["post_processing_timeout_s"])
         self.activities = set(map(as_torch, without_devices(asked)))
         self.activity_filters = {as_torch(key): names for key, names in filters.items()}
         tell_not_yet(given)
@@ -393,6 +395,7 @@ class _KinetoProfile(TorchProfiled):
         """ValueError: post_processing_timeout_s is negative. There is nothing else to prepare: the
         hooks are set at the start, in microseconds."""
         timeout_s = self.post_processing_timeout_s
+        check_seconds("post_processing_timeout_s", timeout_s)
         if timeout_s is not None and timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
 

@@ -6,11 +6,13 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import marey
+import marey.autograd_profiler
 import marey.profiler
 from marey._warn import bytes_text
 
@@ -50,6 +52,54 @@ def test_a_depth_below_zero_is_none(compat: Any) -> None:
 def test_a_limit_below_zero_is_all_rows(compat: Any) -> None:
     rows = recorded(compat=compat).key_averages()
     assert rows.table(row_limit=-5) == rows.table(row_limit=-1) == rows.table(row_limit=inf)
+
+
+@pytest.mark.parametrize("compat", [None, "torch"])
+@pytest.mark.parametrize("n", [2**32, 2**40, 2**63, 2**70])
+def test_a_number_beyond_all_bounds_is_no_limit(compat: Any, n: int) -> None:
+    prof = recorded(compat=compat)
+    rows = prof.key_averages()
+    assert rows.table(row_limit=n) == rows.table(row_limit=-1)
+    for width in ("max_name_column_width", "max_shapes_column_width", "max_src_column_width"):
+        assert rows.table(**{width: n}) == rows.table(**{width: None})
+    assert [r.key for r in prof.key_averages(group_by_stack_n=n)] == ["a"]
+
+
+def test_the_strict_tables_take_such_numbers_too() -> None:
+    with marey.profile() as prof, marey.record_function("a"):
+        pass
+    rows = prof.key_averages()
+    assert rows.table(row_limit=2**63) == rows.table(row_limit=-1)
+    assert rows.table(layout="marey", max_name_column_width=2**70) == rows.table(layout="marey")
+
+
+@pytest.mark.parametrize("columns", [5, [5], ["name", None], b"name"])
+def test_columns_are_names(columns: Any) -> None:
+    rows = recorded().key_averages()
+    with pytest.raises(TypeError, match="^no columns .*: give names, a text, or None"):
+        rows.table(layout="marey", columns=columns)
+
+
+def test_seconds_are_a_number(tmp_path: Path) -> None:
+    for module in (marey.profiler, marey.autograd_profiler):
+        with pytest.raises(TypeError, match="^no post_processing_timeout_s 'x': give seconds"):
+            module.profile(post_processing_timeout_s="x")
+    prof = recorded()
+    prof.post_processing_timeout_s = "x"
+    with pytest.raises(TypeError, match="^no post_processing_timeout_s 'x': give seconds"):
+        prof.start()
+    for background in (False, True):
+        with pytest.raises(TypeError, match="^no timeout_s 'x': give seconds, or None"):
+            prof.export_chrome_trace(tmp_path / "a", timeout_s="x", background=background)
+
+
+@pytest.mark.parametrize("number", [1.5, "x", None])
+def test_a_step_has_a_whole_number(number: Any) -> None:
+    prof = marey.profiler.profile(schedule=marey.schedule(wait=0, warmup=1, active=1))
+    with pytest.raises(TypeError, match="^no step_num .*: give a whole number"):
+        prof.step_num = number
+    prof.step_num = 7.0  # type: ignore[assignment]
+    assert repr(prof.step_num) == "7"
 
 
 def test_a_unit_that_there_is_not_is_told() -> None:
