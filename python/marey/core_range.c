@@ -24,6 +24,7 @@ struct named_range {
 struct core_range {
     PyObject_HEAD vectorcallfunc vectorcall;
     struct named_range range;
+    PyObject *args; /* torch's, kept for who asks; NULL: none */
 };
 
 /* A decorated function. */
@@ -122,9 +123,19 @@ static struct core_range *make_range(PyTypeObject *type, PyObject *name)
         return NULL;
     self->vectorcall = range_call;
     self->range = (struct named_range){.name = NULL};
+    self->args = NULL;
     if (!set_name(&self->range, name))
         Py_CLEAR(self);
     return self;
+}
+
+static PyObject *make_range_with_args(PyTypeObject *type, PyObject *name, PyObject *args)
+{
+    struct core_range *self = make_range(type, name);
+
+    if (self != NULL)
+        self->args = Py_XNewRef(args);
+    return (PyObject *)self;
 }
 
 /* What most callers give needs no parsing: one name. */
@@ -138,7 +149,7 @@ static PyObject *new_range(PyObject *self, PyObject *const *args, size_t n_args,
         return (PyObject *)make_range(type, args[0]);
     if (!take_arguments(type, args, (size_t)PyVectorcall_NARGS(n_args), keywords, names, values))
         return NULL;
-    return (PyObject *)make_range(type, values[0]);
+    return make_range_with_args(type, values[0], values[1]);
 }
 
 /* True for {"scope": "user_scope"}, which tells torch's type that the range is an annotation. */
@@ -180,11 +191,11 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"name", "args", NULL};
     PyObject *name = NULL;
-    PyObject *unused = NULL;
+    PyObject *torchs_args = NULL;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", names, &name, &unused))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O", names, &name, &torchs_args))
         return NULL;
-    return (PyObject *)make_range(type, name);
+    return make_range_with_args(type, name, torchs_args);
 }
 
 static PyObject *op_range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -202,6 +213,7 @@ static PyObject *op_range_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static void range_free(PyObject *self)
 {
     Py_XDECREF(range_of(self)->name);
+    Py_XDECREF(((struct core_range *)self)->args);
     core_free_object(self);
 }
 
@@ -214,6 +226,21 @@ static PyObject *range_get_name(PyObject *self, void *unused)
 {
     (void)unused;
     return Py_NewRef(range_of(self)->name);
+}
+
+static PyObject *range_get_args(PyObject *self, void *unused)
+{
+    PyObject *args = ((struct core_range *)self)->args;
+
+    (void)unused;
+    return Py_NewRef(args == NULL ? Py_None : args);
+}
+
+static PyObject *range_get_run_callbacks_on_exit(PyObject *self, void *unused)
+{
+    (void)self;
+    (void)unused;
+    Py_RETURN_TRUE;
 }
 
 /* ---- record_function -----------------------------------------------------------------
@@ -343,6 +370,14 @@ static PyMemberDef range_offsets[] = {
 
 static PyGetSetDef range_members[] = {
     {"name", range_get_name, NULL, "What the range is called.", NULL},
+    {"args", range_get_args, NULL, "What was given as args; it is recorded nowhere.", NULL},
+    {"run_callbacks_on_exit", range_get_run_callbacks_on_exit, NULL,
+     "True, as torch has it: a range ends where it is left.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyGetSetDef op_range_members[] = {
+    {"name", range_get_name, NULL, "What the range is called.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -403,7 +438,7 @@ static PyType_Slot op_range_slots[] = {
     {Py_tp_dealloc, CORE_SLOT(range_free)},
     {Py_tp_repr, CORE_SLOT(range_repr)},
     {Py_tp_methods, op_range_methods},
-    {Py_tp_getset, range_members},
+    {Py_tp_getset, op_range_members},
     {Py_tp_doc, "OpRange(name, input_values=None, keyword_values=None)\n--\n\n"
                 "A range of the kind of an operator; the values are not recorded."},
     {0, NULL},

@@ -212,6 +212,18 @@ def test_what_was_never_active_is_empty() -> None:
         strict.events()
 
 
+def test_a_range_tells_what_it_was_given() -> None:
+    without, *with_args = (
+        profiler.record_function("a"),
+        profiler.record_function("a", "b"),
+        profiler.record_function("a", args="b"),
+        profiler.record_function.__new__(profiler.record_function, "a", "b"),
+    )
+    assert (without.name, without.args, without.run_callbacks_on_exit) == ("a", None, True)
+    for one in with_args:
+        assert (one.name, one.args, one.run_callbacks_on_exit) == ("a", "b", True)
+
+
 @pytest.mark.parametrize("start", ["start", "start_trace", "__enter__"])
 def test_started_twice_it_goes_on_and_says_so(start: str) -> None:
     plan = profiler.schedule(wait=0, warmup=1, active=2, repeat=1)
