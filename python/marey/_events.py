@@ -176,7 +176,7 @@ class Track:
 
 
 class Event(_core.Slice, TorchEventNames):
-    """One slice of a trace.
+    """One slice of a trace. Compare them by ==: asking twice for the same one gives two objects.
 
     The extension has what is read most often: ``name``, ``kind``, ``is_device``, ``start_ns``,
     ``dur_ns``, ``end_ns``, ``self_ns``, ``is_open``, ``crosses``, ``is_async`` and ``self_cpu_time_total``.

@@ -283,6 +283,18 @@ def test_an_event_equals_itself_asked_for_again() -> None:
     assert first != other.events()[0]
 
 
+@pytest.mark.parametrize("compat", [None, "torch"])
+def test_a_tree_is_walked_by_comparing(compat: Any) -> None:
+    """Not by `is`, as docs/from-torch.md says: events are made when they are asked for."""
+    with profiler.profile(compat=compat) as prof:
+        with profiler.record_function("outer"), profiler.record_function("inner"):
+            pass
+    events = prof.events()
+    (outer,) = (event for event in events if event.cpu_parent is None)
+    assert [event.name for event in events if event.cpu_parent == outer] == ["inner"]
+    assert {event: event.name for event in events}[outer] == "outer"
+
+
 def test_compat_may_be_said_twice() -> None:
     with profiler.profile(compat="torch") as prof:
         work()
