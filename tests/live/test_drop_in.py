@@ -272,6 +272,63 @@ def switched_off_and_on(profiler: Any, autograd: Any, folder: Path) -> Seen:
     return common(prof)
 
 
+def switched_off_within_a_schedule(profiler: Any, autograd: Any, folder: Path) -> Seen:
+    """In an active step, and where nothing is recorded."""
+    calls: dict[str, list[int]] = {}
+    for n in range(6):
+        plan = profiler.schedule(wait=1, warmup=1, active=2)
+        seen = calls[f"off in step {n}"] = []
+        with profiler.profile(
+            activities=cpu(profiler),
+            schedule=plan,
+            on_trace_ready=lambda prof, seen=seen: seen.append(counts(prof)["aten::sum"]),
+        ) as prof:
+            for i in range(12):
+                if i == n:
+                    prof.toggle_collection_dynamic(False, cpu(profiler))
+                IMAGES.sum()
+                prof.step()
+    return calls
+
+
+def runs_that_add_up(profiler: Any, autograd: Any, folder: Path) -> Seen:
+    prof = profiler.profile(activities=cpu(profiler), acc_events=True)
+    for _ in range(3):
+        with prof:
+            IMAGES.sum()
+    return common(prof)
+
+
+def a_schedule_that_keeps_count(profiler: Any, autograd: Any, folder: Path) -> Seen:
+    asked: list[int] = []
+    actions = []
+
+    def plan(step: int) -> Any:
+        asked.append(step)
+        return profiler.ProfilerAction(2 + step % 2)
+
+    prof = profiler.profile(activities=cpu(profiler), schedule=plan)
+    for _ in range(3):
+        actions.append(prof.current_action)
+        with prof:
+            prof.step()
+            actions.append(prof.current_action)
+    return {"asked": asked, "actions": actions}
+
+
+def handlers_that_are_false(profiler: Any, autograd: Any, folder: Path) -> Seen:
+    with profiler.profile(
+        activities=cpu(profiler), schedule=False, on_trace_ready=0, custom_trace_id_callback=""
+    ) as prof:
+        IMAGES.sum()
+    return common(prof)
+
+
+def what_a_range_tells(profiler: Any, autograd: Any, folder: Path) -> Seen:
+    ranges = [profiler.record_function("a"), profiler.record_function("a", "b")]
+    return {str(i): (r.name, r.args, r.run_callbacks_on_exit) for i, r in enumerate(ranges)}
+
+
 def metadata(profiler: Any, autograd: Any, folder: Path) -> Seen:
     file = folder / "trace.json.gz"
     prof = profiler.profile(activities=cpu(profiler))
@@ -287,7 +344,8 @@ def metadata(profiler: Any, autograd: Any, folder: Path) -> Seen:
 PROGRAMS: list[Program] = [
     inference_with_a_label, training_by_a_schedule, files_for_tensorboard, without_a_block,
     a_start_in_each_epoch, a_decorated_function, the_autograd_profiler, a_profiler_in_parts, an_exception_in_the_block,
-    a_loader_and_an_optimizer, switched_off_and_on, metadata,
+    a_loader_and_an_optimizer, switched_off_and_on, switched_off_within_a_schedule, runs_that_add_up,
+    a_schedule_that_keeps_count, handlers_that_are_false, what_a_range_tells, metadata,
 ]  # fmt: skip
 
 
