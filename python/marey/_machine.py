@@ -333,7 +333,8 @@ class Machine:
         )
 
     def _tell_switched_off(self) -> None:
-        if self._is_off and self.cycles.done and self.cycles.stats.n_records == 0:
+        done = self.cycles.done
+        if self._is_off and done and done[-1].stats.n_records == 0:
             tell(
                 "nothing was recorded: recording was switched off by toggle_collection_dynamic(), and"
                 " not on again"

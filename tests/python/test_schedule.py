@@ -419,6 +419,16 @@ def test_with_acc_events_torchs_own_numbers_are_of_all_runs() -> None:
         assert n_calls(prof) == len(prof.events()) == (3 if acc_events else 1)
 
 
+def test_a_run_that_was_switched_off_says_so_behind_others(profile: Any) -> None:
+    prof = profile(acc_events=True)
+    with prof:
+        work()
+    with pytest.warns(UserWarning, match="recording was switched off by toggle"), prof:
+        prof.toggle_collection_dynamic(False, CPU)
+        work()
+    assert n_calls(prof) == 1
+
+
 def test_runs_that_are_kept_leave_room_for_the_next(profile: Any) -> None:
     prof = profile(acc_events=True, pool_bytes=1 << 20)
     for _ in range(4):
