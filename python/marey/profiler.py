@@ -151,6 +151,17 @@ def tensorboard_trace_handler(
     return handler
 
 
+def _observer(given: Any) -> Any:
+    """The one that is given, else that of the environment. TypeError: it is none."""
+    if not given:
+        return _observer_of_environment()
+    if not (callable(getattr(given, "start", None)) and callable(getattr(given, "stop", None))):
+        raise TypeError(
+            f"execution_trace_observer={given!r}: give an object with start() and stop(), or None"
+        )
+    return given
+
+
 def _observer_of_environment() -> Any:
     """torch's, if its environment asks for one."""
     if os.environ.get("ENABLE_PYTORCH_EXECUTION_TRACE") != "1":
@@ -345,9 +356,7 @@ class _KinetoProfile(TorchProfiled):
         self.acc_events = given["acc_events"]
         self.custom_trace_id_callback = given["custom_trace_id_callback"]
         self.post_processing_timeout_s = given["post_processing_timeout_s"]
-        self.execution_trace_observer = (
-            given["execution_trace_observer"] or _observer_of_environment()
-        )
+        self.execution_trace_observer = _observer(given["execution_trace_observer"])
         self.preset_metadata: dict[str, str] = {}
         self.mem_tl = None
         self._is_all_asked = not is_asked

@@ -99,6 +99,12 @@ def test_what_cannot_be_called_is_refused_where_it_is_given(
             give()
 
 
+def test_an_observer_that_is_none_is_refused_where_it_is_given() -> None:
+    with pytest.raises(TypeError, match="^execution_trace_observer=5: give an object with start"):
+        profiler.profile(execution_trace_observer=5)
+    assert profiler.profile(execution_trace_observer=False).execution_trace_observer is None
+
+
 def test_a_schedule_that_gives_no_action_is_refused_where_it_is_given(profile: Any) -> None:
     with pytest.raises(ValueError, match="a schedule gave 7, which is no ProfilerAction"):
         profile(schedule=lambda step: 7)
