@@ -81,13 +81,14 @@ static uint32_t text_id(struct marey_kineto *kineto, const struct marey_value *v
     return name->id;
 }
 
-/* A value that is not a JSON number although it looked like one: "0.-05", "1e", "--3". */
+/* False for a value that only looks like a number: "0.-05", "1e", "--3". Signs and zeros that JSON
+ * does not have are no reason: "+5", "05", ".5". */
 static bool is_number_text(struct marey_str text)
 {
     size_t i = 0;
     size_t n_digits = 0;
 
-    i += i < text.len && text.ptr[i] == '-';
+    i += i < text.len && (text.ptr[i] == '-' || text.ptr[i] == '+');
     for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
         n_digits++;
     if (i < text.len && text.ptr[i] == '.')

@@ -186,6 +186,14 @@ static const char *scan_non_finite(struct scan *scan, const char *at, struct mar
     return stop_at(scan, at);
 }
 
+/* ".5", "-.5" or "+5": what other languages print and JSON does not have. */
+static bool begins_odd_number(const char *at)
+{
+    at += *at == '-' || *at == '+';
+    at += *at == '.';
+    return is_digit(*at);
+}
+
 static const char *scan_value(struct scan *scan, const char *at, struct marey_value *value)
 {
     const char *from = at;
@@ -219,7 +227,7 @@ static const char *scan_value(struct scan *scan, const char *at, struct marey_va
                           : scan_non_finite(scan, at, value);
         break;
     default:
-        if (!is_digit(*at) && (*at != '-' || !is_digit(at[1]))) {
+        if (!is_digit(*at) && (*at != '-' || !is_digit(at[1])) && !begins_odd_number(at)) {
             at = scan_non_finite(scan, at, value);
             break;
         }

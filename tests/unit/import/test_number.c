@@ -163,10 +163,39 @@ static void signs_behind_the_point_are_read_as_meant(void **state)
     marey_trace_free(trace);
 }
 
+/* As other languages print them. */
+static void numbers_that_json_does_not_have_are_read_as_meant(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } rows[] = {
+        {".5", 500},  {"-.5", -500}, {"+5", 5000},   {"+.25", 250},
+        {"05", 5000}, {"5.", 5000},  {".5e1", 5000}, {"+1.-05", 995},
+    };
+    const struct marey_reading ways[] = {
+        {.checks_all = true}, {.checks_all = true, .portable_only = true}, {.n_threads = 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+            char json[256];
+            const int len = snprintf(json, sizeof json,
+                                     LIST(X("a", "-9", "2") "," X("b", "%s", "2")), rows[i].text);
+            struct marey_trace *trace = read_bytes_as(json, (size_t)len, &ways[way]);
+            EXPECT_U64(marey_trace_slices(trace).n, 2);
+            EXPECT_I64(marey_trace_slices(trace).start_ns[1], rows[i].ns);
+            EXPECT_U64(ledger_count(trace, "syntax"), 0);
+            if (ways[way].checks_all)
+                EXPECT_U64(ledger_count(trace, "bad_number"), 1);
+            marey_trace_free(trace);
+        }
+    }
+}
+
 static void what_is_no_number_breaks_its_record(void **state)
 {
-    static const char *const texts[] = {"1.-",   "1.-0005", "--5",  "5.5.5",
-                                        "1.5-5", "1e",      ".-05", "-"};
+    static const char *const texts[] = {"1.-", "1.-0005", "--5", "5.5.5", "1.5-5",
+                                        "1e",  ".-05",    "-",   "+",     "."};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct marey_error err = {0};
@@ -226,6 +255,7 @@ int main(void)
         cmocka_unit_test(both_ways_agree_on_times),
         cmocka_unit_test(times_count_up_to_the_limit),
         cmocka_unit_test(signs_behind_the_point_are_read_as_meant),
+        cmocka_unit_test(numbers_that_json_does_not_have_are_read_as_meant),
         cmocka_unit_test(what_is_no_number_breaks_its_record),
         cmocka_unit_test(durations_that_are_no_numbers_are_unknown),
         cmocka_unit_test(durations_that_are_not_finite_are_unknown),
