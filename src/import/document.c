@@ -22,17 +22,22 @@
 
 enum { EXPECT_FROM_BYTES = 1 << 20 };
 
-/* Whether the text is records without a list around them, one a line as a rule. */
+/* Whether the text is records without a list around them, one a line as a rule. A document may have
+ * a ph of its own: then its list tells, or the end of what is a record. */
 static enum marey_status is_record(struct marey_document *doc, bool *answer,
                                    struct marey_error *err)
 {
-    const bool is_document = marey__resync_is_document(doc->at, marey__document_window_end(doc));
-
-    while (!is_document && !doc->feed.is_end &&
-           marey__document_window_end(doc) - doc->at < MAREY_RECORD_LOOK_BYTES)
-        MAREY_TRY(marey__document_next_window(doc, err));
-    *answer = !is_document && marey__resync_is_record(doc->at, marey__document_window_end(doc));
-    return MAREY_OK;
+    for (ptrdiff_t n_bytes = MAREY_RECORD_LOOK_BYTES;; n_bytes *= 2) {
+        while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < n_bytes)
+            MAREY_TRY(marey__document_next_window(doc, err));
+        const char *end = marey__document_window_end(doc);
+        const bool is_all = end - doc->at <= n_bytes;
+        const struct marey_object_look look =
+            marey__resync_look(doc->at, is_all ? end : doc->at + n_bytes);
+        *answer = look.has_phase && !look.has_list;
+        if (!*answer || !look.is_cut || (is_all && doc->feed.is_end))
+            return MAREY_OK;
+    }
 }
 
 /* So far a list is looked at for what it is a list of. */
@@ -60,9 +65,13 @@ static const char *find_wrapped(const struct marey_document *doc)
 {
     const char *end = marey__document_window_end(doc);
     const char *brace = marey__resync_behind_values(doc->at, look_until(doc));
-    const bool is_document = brace != NULL && marey__resync_is_document(brace, end);
-
-    return is_document && !doc->is_wrapped ? brace : NULL;
+    if (brace == NULL || doc->is_wrapped || marey__resync_is_record(brace, end))
+        return NULL;
+    const bool is_long = end - brace > MAREY_RECORD_LOOK_BYTES;
+    const char *look_end = is_long ? brace + MAREY_RECORD_LOOK_BYTES : end;
+    return marey__resync_is_document(brace, end) || marey__resync_look(brace, look_end).has_list
+               ? brace
+               : NULL;
 }
 
 /* A list of records, or of documents: then its first one is read as if it stood alone, and the list
@@ -72,7 +81,7 @@ static enum marey_status read_bare_list(struct marey_document *doc, struct marey
     doc->at++;
     MAREY_TRY(marey__document_skip_to_token(doc, err));
     const bool is_object = *doc->at == '{';
-    const ptrdiff_t look_bytes = is_object ? MAREY_HEAD_LOOK_BYTES : 2 * MAREY_RECORD_LOOK_BYTES;
+    const ptrdiff_t look_bytes = (is_object ? 1 : 2) * MAREY_RECORD_LOOK_BYTES;
     while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < look_bytes)
         MAREY_TRY(marey__document_next_window(doc, err));
     const char *wrapped = find_wrapped(doc);

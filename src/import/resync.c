@@ -21,24 +21,35 @@ static const char *skip_white(const char *at, const char *end)
     return at;
 }
 
-/* Writers put the ph first: what is no record and never ends must not be read again and again. */
-bool marey__resync_is_record(const char *at, const char *end)
+struct marey_object_look marey__resync_look(const char *at, const char *end)
 {
-    const size_t len = (size_t)(end - at);
-    struct marey_json json = marey__json((struct marey_str){
-        at, len < MAREY_RECORD_LOOK_BYTES ? len : (size_t)MAREY_RECORD_LOOK_BYTES});
+    struct marey_json json = marey__json((struct marey_str){at, (size_t)(end - at)});
+    struct marey_object_look look = {.end = NULL};
     struct marey_str key;
 
     if (!marey__json_enter(&json, '{'))
-        return false;
+        return look;
     while (marey__json_key(&json, &key)) {
-        if (marey__json_spells(key, "ph"))
-            return marey__json_peek(&json) == '"';
-        if (marey__json_spells(key, "traceEvents"))
-            return false;
+        const char first = marey__json_peek(&json);
+        look.has_list = first == '[' && marey__json_spells(key, "traceEvents");
+        if (look.has_list)
+            return look;
+        look.has_phase |= first == '"' && marey__json_spells(key, "ph");
         marey__json_skip(&json);
     }
-    return false;
+    look.is_cut = json.failed && json.at >= end;
+    look.end = json.failed ? NULL : json.at;
+    return look;
+}
+
+/* What is no record and never ends must not be read again and again. */
+bool marey__resync_is_record(const char *at, const char *end)
+{
+    const bool is_long = end - at > MAREY_RECORD_LOOK_BYTES;
+    const struct marey_object_look look =
+        marey__resync_look(at, is_long ? at + MAREY_RECORD_LOOK_BYTES : end);
+
+    return look.has_phase && !look.has_list;
 }
 
 const char *marey__resync_record(const char *from, const char *until, const char *end,

@@ -50,6 +50,15 @@ bool marey__resync_begins_trace(const char *at, const char *end);
 /* So much of the text tells whether a record begins at its first byte. */
 #define MAREY_RECORD_LOOK_BYTES (1 << 14)
 
+/* What the members of an object say of it, those that are whole in the text. */
+struct marey_object_look {
+    bool has_phase;  /* a ph that is a string */
+    bool has_list;   /* a list that is named traceEvents: a document, what else it may have */
+    bool is_cut;     /* the text ends in it */
+    const char *end; /* behind it; NULL: it does not end in the text, or is no JSON */
+};
+struct marey_object_look marey__resync_look(const char *at, const char *end);
+
 /* True if a record begins at `at`: an object with a ph and without a list of records. */
 bool marey__resync_is_record(const char *at, const char *end);
 

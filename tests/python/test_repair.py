@@ -290,6 +290,17 @@ def test_json_comes_also_of_what_cannot_be_repaired(command: Path, tmp_path: Pat
     assert json.loads(done.stdout)["traces"][0]["loads"]
 
 
+@pytest.mark.parametrize("phase", ["X", "M", "x1"])
+def test_a_member_named_as_one_of_a_record_is_written_back(phase: str, command: Path, tmp_path: Path) -> None:
+    source, fixed = tmp_path / "a.json", tmp_path / "b.json"
+    record = {"ph": "X", "name": "a", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    source.write_text(json.dumps({"traceEvents": [record], "ph": phase, "ts": 3, "name": "x"}))
+    assert repair(command, source, fixed)
+    again = marey.load(fixed)
+    assert len(again.events()) == len(marey.load(source).events()) == 1
+    assert read_strictly(fixed)["ph"] == phase
+
+
 def test_joined_documents_become_one(command: Path, data: Path, tmp_path: Path) -> None:
     fixed = tmp_path / "fixed.json"
     broken = data / "fixtures/F14_joined_documents.json"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "import/resync.h"
 #include "read_text.h"
 #include "support/hash_trace.h"
 
@@ -37,6 +38,35 @@ static void keys_of_members_are_resolved(void **state)
     EXPECT_VIEW(marey_trace_string(trace, meta[1].key_id), "");
     EXPECT_VIEW(marey_trace_meta(trace, "a"), "3");
     marey_trace_free(trace);
+}
+
+/* Members of the document that records have as well, as add_metadata may name them. */
+static void a_document_may_have_a_phase_of_its_own(void **state)
+{
+    static char long_head[3 * MAREY_RECORD_LOOK_BYTES];
+    static const char *const rows[] = {
+        "{\"ph\":\"M\",\"traceEvents\":[" X("a", "1", "1") "]}",
+        "{\"traceEvents\":[" X("a", "1", "1") "],\"ph\":\"M\"}",
+        "{\"name\":\"x\",\"ph\":\"X\",\"ts\":1,\"a\":{\"traceEvents\":[]},\"\\u0074raceEvents\":"
+        "[" X("a", "1", "1") "]}",
+        "[{\"ph\":\"M\",\"traceEvents\":[" X("a", "1", "1") "]}]",
+        "[{\"x\":1,\"traceEvents\":[" X("a", "1", "1") "]}]",
+        long_head,
+    };
+    const struct marey_reading ways[] = {{0}, {.window_bytes = 64}};
+    (void)state;
+    (void)snprintf(long_head, sizeof long_head, "{\"ph\":\"M\",\"x\":\"%*d\",\"traceEvents\":[%s]}",
+                   2 * MAREY_RECORD_LOOK_BYTES, 0, X("a", "1", "1"));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+            struct marey_trace *trace = read_bytes_as(rows[i], strlen(rows[i]), &ways[way]);
+            size_t n = 0;
+            EXPECT_U64(marey_trace_slices(trace).n, 1);
+            EXPECT_U64(marey_trace_sources(trace, &n)->n_records, 1);
+            EXPECT_U64(n, 1);
+            marey_trace_free(trace);
+        }
+    }
 }
 
 static void base_time_counts_wherever_it_stands(void **state)
@@ -498,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_kept_in_file_order),
         cmocka_unit_test(keys_of_members_are_resolved),
+        cmocka_unit_test(a_document_may_have_a_phase_of_its_own),
         cmocka_unit_test(base_time_counts_wherever_it_stands),
         cmocka_unit_test(rank_comes_from_the_file_or_is_assumed),
         cmocka_unit_test(a_world_that_cannot_be_is_bad_metadata),
