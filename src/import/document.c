@@ -164,6 +164,7 @@ static enum marey_status read_source(struct marey_document *doc, struct marey_er
 {
     doc->is_over = false;
     doc->has_list = false;
+    doc->in_object = false;
     doc->has_parts = false;
     doc->parts_from = doc->kineto->source_idx;
     doc->members.has_rank = false;

@@ -195,15 +195,36 @@ static bool pass_member(struct marey_document *doc, enum marey_status *status,
     return has_more && !pass_object_end(doc, true, status, err) && *status == MAREY_OK;
 }
 
+/* Behind its last brace; goes on where that was not the end. */
+static enum marey_status end_object(struct marey_document *doc, bool *is_end,
+                                    struct marey_error *err)
+{
+    bool is_resumed = false;
+
+    doc->in_object = false;
+    if (doc->has_list)
+        MAREY_TRY(marey__document_resume(doc, &is_resumed, err));
+    doc->is_wrapped &= !is_resumed; /* the list around the document has ended as its own */
+    MAREY_TRY(marey__document_skip_to_token(doc, err));
+    *is_end = !is_resumed || doc->at >= marey__document_window_end(doc);
+    return MAREY_OK;
+}
+
 enum marey_status marey__document_read_object(struct marey_document *doc, struct marey_error *err)
 {
     enum marey_status status = MAREY_OK;
+    bool is_end = false;
 
     doc->at++;
     if (pass_object_end(doc, false, &status, err) || status != MAREY_OK)
         return status;
-    do
+    doc->in_object = true;
+    while (!is_end) {
         MAREY_TRY(read_member(doc, err));
-    while (pass_member(doc, &status, err));
-    return status;
+        while (!is_end && !pass_member(doc, &status, err)) {
+            MAREY_TRY(status);
+            MAREY_TRY(end_object(doc, &is_end, err));
+        }
+    }
+    return MAREY_OK;
 }

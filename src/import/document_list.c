@@ -23,18 +23,19 @@ static const char *earlier(const char *a, const char *b)
     return b == NULL || (a != NULL && a < b) ? a : b;
 }
 
-/* The next record behind doc->at, which begins none, as far as `until` tells. */
-static const char *find_record(const struct marey_document *doc, const char *until)
+/* The next record behind `from`, which begins none, as far as `until` tells. */
+static const char *find_record(const struct marey_document *doc, const char *from,
+                               const char *until)
 {
     const bool is_bare = doc->walk.is_bare;
     const char *end = marey__document_window_end(doc);
-    const char *next = marey__resync_record(doc->at, until, end, !is_bare);
+    const char *next = marey__resync_record(from, until, end, !is_bare);
 
-    next = earlier(next, marey__resync_unquoted(doc->at, next != NULL ? next : until, end));
-    const char *brace = marey__resync_behind_values(doc->at, next != NULL ? next : until);
-    if (brace != NULL && brace > doc->at && marey__resync_is_record(brace, end))
+    next = earlier(next, marey__resync_unquoted(from, next != NULL ? next : until, end));
+    const char *brace = marey__resync_behind_values(from, next != NULL ? next : until);
+    if (brace != NULL && brace > from && marey__resync_is_record(brace, end))
         next = brace;
-    return is_bare ? earlier(next, marey__resync_line(doc->at, next != NULL ? next : until, end))
+    return is_bare ? earlier(next, marey__resync_line(from, next != NULL ? next : until, end))
                    : next;
 }
 
@@ -54,7 +55,7 @@ static struct found find_next(const struct marey_document *doc)
 
     for (;;) {
         const char *until = (size_t)(end - doc->at) > n_bytes ? doc->at + n_bytes : end;
-        found.record = find_record(doc, until);
+        found.record = find_record(doc, doc->at, until);
         found.document =
             marey__resync_document(doc->at, found.record != NULL ? found.record : until, end);
         if (found.record != NULL || found.document != NULL || until == end)
@@ -179,7 +180,7 @@ static void drop_white(struct marey_document *doc)
         doc->at = token;
 }
 
-enum marey_status marey__document_read_list(struct marey_document *doc, struct marey_error *err)
+static enum marey_status read_to_bracket(struct marey_document *doc, struct marey_error *err)
 {
     struct marey_walk *walk = &doc->walk;
 
@@ -219,6 +220,116 @@ enum marey_status marey__document_read_list(struct marey_document *doc, struct m
             break;
         }
     }
+}
+
+/* ---- a bracket too many -------------------------------------------------------------------- */
+
+/* What follows brackets and commas, in an object up to the brace that ends it. *has_comma: a comma
+ * stands right before. */
+static const char *behind_brackets(const struct marey_document *doc, bool *has_comma)
+{
+    const char *end = marey__document_window_end(doc);
+    const char *at = marey__skip_white(doc->at);
+
+    *has_comma = false;
+    while (at < end && (*at == ',' || *at == ']' || (*at == '}' && !doc->in_object))) {
+        *has_comma = *at == ',';
+        at = marey__skip_white(at + 1);
+    }
+    return at;
+}
+
+/* Brings the text that tells whether records follow, if what is there does not tell that none do.
+ */
+static enum marey_status look_behind_bracket(struct marey_document *doc, struct marey_error *err)
+{
+    while (!doc->feed.is_end) {
+        bool ignored = false;
+        const char *end = marey__document_window_end(doc);
+        const char *next = behind_brackets(doc, &ignored);
+
+        if (next < end && (*next == '"' || *next == '}'))
+            break;
+        if (end - next >= 2 * MAREY_RECORD_LOOK_BYTES || next - doc->at > MAREY_RECORD_LOOK_BYTES)
+            break;
+        MAREY_TRY(marey__document_next_window(doc, err));
+    }
+    return MAREY_OK;
+}
+
+/* The record with which the list goes on behind a bracket that does not end it; NULL: none. A
+ * member, or the end of an object, is what stands behind the end of a list. */
+static const char *find_behind_bracket(const struct marey_document *doc, bool *has_comma)
+{
+    const char *end = marey__document_window_end(doc);
+    const char *next = behind_brackets(doc, has_comma);
+
+    if (next >= end || next - doc->at > MAREY_RECORD_LOOK_BYTES || *next == '"' || *next == '}')
+        return NULL;
+    if (marey__resync_is_record(next, end))
+        return next;
+    if (!*has_comma && !doc->in_object)
+        return NULL; /* what follows is no more of this document */
+    const bool is_long = end - next > MAREY_RECORD_LOOK_BYTES;
+    const char *record = find_record(doc, next, is_long ? next + MAREY_RECORD_LOOK_BYTES : end);
+    const bool is_other = record != NULL && (marey__resync_list(next, record) != NULL ||
+                                             marey__resync_document(next, record, end) != NULL);
+    return is_other ? NULL : record;
+}
+
+/* Reads on at a record up to the next bracket; what has no comma before it is lines, where no
+ * object holds it. */
+static enum marey_status read_on(struct marey_document *doc, const char *record, bool has_comma,
+                                 struct marey_error *err)
+{
+    const bool was_bare = doc->walk.is_bare;
+
+    note_broken(doc, MAREY_REASON_SYNTAX);
+    doc->at = record;
+    doc->walk.is_bare = was_bare || (!has_comma && !doc->in_object);
+    const enum marey_status status = read_to_bracket(doc, err);
+    doc->walk.is_bare = was_bare;
+    return status;
+}
+
+enum marey_status marey__document_resume(struct marey_document *doc, bool *is_resumed,
+                                         struct marey_error *err)
+{
+    *is_resumed = false;
+    while (!doc->is_over) {
+        bool has_comma = false;
+        MAREY_TRY(look_behind_bracket(doc, err));
+        const char *record = find_behind_bracket(doc, &has_comma);
+        if (record == NULL)
+            return MAREY_OK;
+        MAREY_TRY(read_on(doc, record, has_comma, err));
+        *is_resumed = true;
+    }
+    return MAREY_OK;
+}
+
+/* Brackets behind that of the list, as that of a list in it leaves one. */
+static void pass_brackets(struct marey_document *doc)
+{
+    const char *at = marey__skip_white(doc->at);
+
+    if (*at != ']' || (doc->is_wrapped && !doc->in_object))
+        return;
+    note_broken(doc, MAREY_REASON_SYNTAX);
+    while (*at == ']')
+        at = marey__skip_white(at + 1);
+    doc->at = at;
+}
+
+enum marey_status marey__document_read_list(struct marey_document *doc, struct marey_error *err)
+{
+    bool ignored = false;
+
+    MAREY_TRY(read_to_bracket(doc, err));
+    MAREY_TRY(marey__document_resume(doc, &ignored, err));
+    if (!doc->is_over)
+        pass_brackets(doc);
+    return MAREY_OK;
 }
 
 enum marey_status marey__document_read_lines(struct marey_document *doc, struct marey_error *err)

@@ -18,6 +18,7 @@ struct marey_document {
     struct marey_members members;
     const char *at; /* how far the window has been read */
     bool has_list;
+    bool in_object;      /* whose end has not been met */
     bool has_parts;      /* the list changed to another source */
     uint32_t parts_from; /* the first of them */
     bool is_wrapped;     /* the documents are elements of a list */
@@ -87,8 +88,13 @@ enum marey_status marey__document_begin_further(struct marey_document *doc,
 /* Behind the marker of a part: what follows is of another source, which has its own tracks. */
 enum marey_status marey__document_begin_part(struct marey_document *doc, struct marey_error *err);
 
-/* document_list.c. Reads all windows of a list of records; doc->at stands behind its '['. */
+/* document_list.c. Reads all windows of a list of records; doc->at stands behind its '['. A bracket
+ * behind which records follow does not end it. */
 enum marey_status marey__document_read_list(struct marey_document *doc, struct marey_error *err);
+
+/* Behind what looked like the end of the list or of its document: reads on where records follow. */
+enum marey_status marey__document_resume(struct marey_document *doc, bool *is_resumed,
+                                         struct marey_error *err);
 
 /* The same for records without a list around them, up to the end of the text. */
 enum marey_status marey__document_read_lines(struct marey_document *doc, struct marey_error *err);

@@ -53,19 +53,16 @@ static void a_document_may_have_a_phase_of_its_own(void **state)
         "[{\"x\":1,\"traceEvents\":[" X("a", "1", "1") "]}]",
         long_head,
     };
-    const struct marey_reading ways[] = {{0}, {.window_bytes = 64}};
     (void)state;
     (void)snprintf(long_head, sizeof long_head, "{\"ph\":\"M\",\"x\":\"%*d\",\"traceEvents\":[%s]}",
                    2 * MAREY_RECORD_LOOK_BYTES, 0, X("a", "1", "1"));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
-            struct marey_trace *trace = read_bytes_as(rows[i], strlen(rows[i]), &ways[way]);
-            size_t n = 0;
-            EXPECT_U64(marey_trace_slices(trace).n, 1);
-            EXPECT_U64(marey_trace_sources(trace, &n)->n_records, 1);
-            EXPECT_U64(n, 1);
-            marey_trace_free(trace);
-        }
+        struct marey_trace *trace = read_text(rows[i]);
+        size_t n = 0;
+        EXPECT_U64(marey_trace_slices(trace).n, 1);
+        EXPECT_U64(marey_trace_sources(trace, &n)->n_records, 1);
+        EXPECT_U64(n, 1);
+        marey_trace_free(trace);
     }
 }
 
@@ -320,6 +317,84 @@ static void damage_is_passed_over_and_counted(void **state)
     }
 }
 
+#define TAIL "\"distributedInfo\":{\"rank\":3}"
+
+/* M is a record: all of them are read, and the tail is. */
+static void a_bracket_too_many_ends_no_list(void **state)
+{
+    static const struct {
+        const char *json;
+        uint64_t n_records; /* without what is broken */
+        uint64_t n_broken;
+        bool has_tail;
+    } rows[] = {
+        {"{\"traceEvents\":[" M "]," M "," M "]," TAIL "}", 3, 1, true},
+        {"{\"traceEvents\":[" M "]" M "," M "]," TAIL "}", 3, 1, true},
+        {"{\"traceEvents\":[" M "],\n" M ",\n" M "\n]," TAIL "}", 3, 1, true},
+        {"{\"traceEvents\":[" M "]]," M "]," M "]," TAIL "}", 3, 2, true},
+        {"{\"traceEvents\":[" M "]}," M "," M "]," TAIL "}", 3, 1, true},
+        {"{\"traceEvents\":[" M "]}}," M "]," M "]," TAIL "}", 3, 2, true},
+        {"{\"traceEvents\":[" M "]," TAIL "}," M "," M "]}", 3, 1, true},
+        {"{\"traceEvents\":[" M "]," TAIL "}\n" M "\n" M "\n", 3, 1, true},
+        {"{\"traceEvents\":[" M "]," TAIL "}\n" M "\n" M, 3, 1, true},
+        {"{\"traceEvents\":[" M ",[" M "]," M "]," TAIL "}", 3, 2, true},
+        {"{\"traceEvents\":[" M ",[" M "]]," TAIL "}", 2, 2, true},
+        {"{\"traceEvents\":[" M "],[" M "]," TAIL "}", 2, 1, true},
+        {"{\"traceEvents\":[" M "][" M "]," TAIL "}", 2, 1, true},
+        {"{\"traceEvents\":[]," M "," M "]," TAIL "}", 2, 1, true},
+        {"{\"traceEvents\":[" M "],null," M "]," TAIL "}", 2, 1, true},
+        {"{\"traceEvents\":[" M "]; " M "," M "]," TAIL "}", 3, 1, true},
+        {"[" M "]," M "," M "]", 3, 1, false},
+        {"[" M "]\n" M "\n" M "\n", 3, 1, false},
+        {"[" M ",[" M "]]", 2, 2, false},
+        {"[" M "]},\n" M "]", 2, 1, false},
+        {M "\n]\n" M "\n", 2, 1, false},
+        {"[{\"traceEvents\":[" M "]," TAIL "}," M "," M "]", 3, 1, true},
+        /* What looks like a record in a tail is none. */
+        {"{\"traceEvents\":[" M "],\"x\":[" M "," M "],\"y\":" M "," TAIL "}", 1, 0, true},
+        {"{\"traceEvents\":[" M "],\"x\":[[" M "]," M "]," TAIL ",\"x\":[]}", 1, 0, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_trace *trace = read_text(rows[i].json);
+        size_t n = 0;
+        const struct marey_source *source = marey_trace_sources(trace, &n);
+        EXPECT_U64(n, 1);
+        EXPECT_U64(source->n_records, rows[i].n_records + rows[i].n_broken);
+        EXPECT_U64(source->n_metadata, rows[i].n_records);
+        EXPECT_I64(source->rank, rows[i].has_tail ? 3 : 0);
+        EXPECT_U64(ledger_count(trace, "syntax"), rows[i].n_broken);
+        EXPECT_U64(ledger_count(trace, "truncated"), 0);
+        EXPECT_U64(ledger_count(trace, "bad_metadata"), 0);
+        marey_trace_free(trace);
+    }
+}
+
+/* Behind the end of a document begins another. */
+static void a_document_behind_a_list_is_not_read_as_its_rest(void **state)
+{
+    static const char *const rows[] = {
+        "[" M "][" M "]",
+        "[" M "]\n[" M "]",
+        "{\"traceEvents\":[" M "]}{\"ph\":\"M\",\"traceEvents\":[" M "]}",
+        "{\"traceEvents\":[" M "]}\n{\"x\":1,\"traceEvents\":[" M "]}",
+        "[{\"traceEvents\":[" M "]},{\"x\":1,\"traceEvents\":[" M "]}]",
+        "[{\"traceEvents\":[" M "]},{\"ph\":\"M\",\"traceEvents\":[" M "]}]",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_trace *trace = read_text(rows[i]);
+        size_t n = 0;
+        const struct marey_source *source = marey_trace_sources(trace, &n);
+        EXPECT_U64(n, 2);
+        EXPECT_U64(source[0].n_records, 1);
+        EXPECT_U64(source[1].n_records, 1);
+        EXPECT_U64(ledger_count(trace, "joined_documents"), 1);
+        EXPECT_U64(ledger_count(trace, "syntax"), 0);
+        marey_trace_free(trace);
+    }
+}
+
 static void words_that_are_no_numbers_pass_in_args(void **state)
 {
     (void)state;
@@ -504,6 +579,29 @@ static void records_and_documents_are_read_from_lines_and_lists(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Whatever of it is in the window when its bracket is met. */
+static void what_follows_a_bracket_is_seen_in_all_windows(void **state)
+{
+    (void)state;
+    static const struct expected rows[] = {
+        {"{\"traceEvents\":[" XS("a", "1") "]  ,\n  " XS("b", "2") "," XS("c", "3") "]," TAIL "}",
+         1, 4, "syntax", "truncated"},
+        {"{\"traceEvents\":[" XS("a", "1") "]},{\"ph\":1}," XS("b", "2") "," XS("c", "3") "]}", 1,
+         4, "syntax", "truncated"},
+        {"{\"traceEvents\":[" XS("a", "1") "]," TAIL "}\n" XS("b", "2") "\n" XS("c", "3") "\n", 1,
+         4, "syntax", "truncated"},
+        {"[" XS("a", "1") "]\n" XS("b", "2") "\n" XS("c", "3") "\n", 1, 4, "syntax", "truncated"},
+        {"{\"traceEvents\":[" XS("a", "1") ",[" XS("b", "2") "]]," TAIL "}", 1, 4, "syntax",
+         "bad_metadata"},
+        {"{\"ph\":\"M\",\"x\":\"0123456789012345678901234567890123456789\",\"traceEvents\":[" XS(
+             "b", "2") "]}",
+         1, 1, NULL, "syntax"},
+        {DOCUMENT "\n{\"ph\":\"M\",\"traceEvents\":[" XS("b", "2") "]}", 2, 3, NULL, "syntax"},
+    };
+
+    expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
+}
+
 static void a_list_that_is_none_is_no_member(void **state)
 {
     static const char *const rows[] = {
@@ -538,10 +636,13 @@ int main(void)
         cmocka_unit_test(wide_characters_are_named),
         cmocka_unit_test(broken_text_is_placed),
         cmocka_unit_test(damage_is_passed_over_and_counted),
+        cmocka_unit_test(a_bracket_too_many_ends_no_list),
+        cmocka_unit_test(a_document_behind_a_list_is_not_read_as_its_rest),
         cmocka_unit_test(words_that_are_no_numbers_pass_in_args),
         cmocka_unit_test(a_base_time_out_of_range_is_no_base_time),
         cmocka_unit_test(a_document_behind_a_damaged_one_is_read),
         cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
+        cmocka_unit_test(what_follows_a_bracket_is_seen_in_all_windows),
         cmocka_unit_test(a_list_that_is_none_is_no_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
