@@ -53,7 +53,45 @@ struct member {
     struct marey_value value;
     const char *list; /* behind the '[' of traceEvents */
     const char *end;
+    bool is_swallowed; /* the value is another document: this one lacks its end */
 };
+
+/* A value behind the list that begins as a trace does is one where it is longer than this. */
+#define LONGEST_VALUE_BYTES ((ptrdiff_t)1 << 20)
+
+/* Whether the document goes on, or ends, behind a value: not where nothing follows, or another
+ * document does. Unsure, and false, where the text ends; then `at` is its end. */
+static bool goes_on(const char **at)
+{
+    *at = marey__skip_white(*at);
+    if (**at != ',')
+        return **at == '}';
+    *at = marey__skip_white(*at + 1);
+    return **at != '{' && **at != '[' && **at != '\0';
+}
+
+/* A value behind the list that begins as a trace does: one of this document, or another document
+ * behind this one, which was cut. False and *fail if more text may tell. */
+static bool scan_doubtful(struct marey_document *doc, const char *at, struct member *member,
+                          const char **fail)
+{
+    const char *end = marey__document_window_end(doc);
+    const bool is_long = end - at > LONGEST_VALUE_BYTES;
+
+    member->end =
+        doc->scanner->value(at, is_long ? at + LONGEST_VALUE_BYTES : end, &member->value, fail);
+    if (member->end != NULL) {
+        *fail = member->end;
+        if (goes_on(fail))
+            return true;
+    }
+    if (!is_long && !doc->feed.is_end && *fail >= end)
+        return false;
+    member->is_swallowed = true;
+    member->value = (struct marey_value){.text = {at, 1}, .type = MAREY_VALUE_OBJECT};
+    member->end = at + 1;
+    return true;
+}
 
 /* Reads a member from doc->at, which may be a comma; false and *fail if it does not end
  * in the window or is broken. */
@@ -82,11 +120,8 @@ static bool scan_member(struct marey_document *doc, struct member *member, const
     }
     if (*at == '{' && doc->has_list && !doc->feed.is_end && end - at < MAREY_HEAD_LOOK_BYTES)
         return false;
-    if (*at == '{' && doc->has_list && marey__resync_begins_trace(at, end)) {
-        member->value = (struct marey_value){.text = {at, 1}, .type = MAREY_VALUE_OBJECT};
-        member->end = at + 1;
-        return true;
-    }
+    if (doc->has_list && marey__resync_begins_trace(at, end))
+        return scan_doubtful(doc, at, member, fail);
     member->end = doc->scanner->value(at, end, &member->value, fail);
     return member->end != NULL;
 }
@@ -99,11 +134,9 @@ static const char *find_swallowed(const struct marey_document *doc, const struct
     const char *end = marey__document_window_end(doc);
     size_t len = text.len;
 
-    if (!doc->has_list)
-        return NULL;
-    if (member->value.type == MAREY_VALUE_OBJECT)
-        return marey__resync_begins_trace(text.ptr, end) ? text.ptr : NULL;
-    if (member->value.type != MAREY_VALUE_STRING)
+    if (member->is_swallowed)
+        return text.ptr;
+    if (!doc->has_list || member->value.type != MAREY_VALUE_STRING)
         return NULL;
     while (len > 0 && strchr(" \n\r\t", text.ptr[len - 1]) != NULL)
         len--;

@@ -50,6 +50,7 @@ struct found {
 static struct found find_next(const struct marey_document *doc)
 {
     const char *end = marey__document_window_end(doc);
+    const char *from = doc->at + marey__resync_is_element(doc->at, end);
     size_t n_bytes = FIRST_LOOK_BYTES;
     struct found found;
 
@@ -57,7 +58,7 @@ static struct found find_next(const struct marey_document *doc)
         const char *until = (size_t)(end - doc->at) > n_bytes ? doc->at + n_bytes : end;
         found.record = find_record(doc, doc->at, until);
         found.document =
-            marey__resync_document(doc->at, found.record != NULL ? found.record : until, end);
+            marey__resync_document(from, found.record != NULL ? found.record : until, end);
         if (found.record != NULL || found.document != NULL || until == end)
             return found;
         n_bytes *= 2;
@@ -110,36 +111,62 @@ static enum marey_status pass_broken(struct marey_document *doc, struct marey_er
     return marey__document_skip_rest(doc, err);
 }
 
+/* What stands behind the last record, and the comma before it; at the first there is none. */
+static const char *pass_comma(const struct marey_document *doc, bool *has_comma)
+{
+    const char *at = marey__skip_white(doc->at);
+
+    *has_comma = !doc->walk.is_first && *at == ',';
+    return *has_comma ? marey__skip_white(at + 1) : at;
+}
+
+/* Brings the text that tells what that is. */
+static enum marey_status look_at_next(struct marey_document *doc, struct marey_error *err)
+{
+    while (!doc->feed.is_end) {
+        bool ignored = false;
+        const char *end = marey__document_window_end(doc);
+        const char *at = pass_comma(doc, &ignored);
+        const bool is_document = marey__resync_is_document(at, end);
+
+        if (end - doc->at >= MAREY_HEAD_LOOK_BYTES &&
+            (!is_document || end - at >= MAREY_ELEMENT_LOOK_BYTES))
+            break;
+        MAREY_TRY(marey__document_next_window(doc, err));
+    }
+    return MAREY_OK;
+}
+
 /* The walk has met text that is not as it should be behind the last whole record. Sets doc->at to
  * where it goes on as if the list began there. */
 static enum marey_status mend(struct marey_document *doc, struct marey_error *err)
 {
     const bool is_first = doc->walk.is_first;
+    bool has_comma = false;
 
-    while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < MAREY_HEAD_LOOK_BYTES)
-        MAREY_TRY(marey__document_next_window(doc, err));
-    const char *at = marey__skip_white(doc->at);
-    const bool has_comma = !is_first && *at == ',';
-
-    if (has_comma)
-        at = marey__skip_white(at + 1);
+    MAREY_TRY(look_at_next(doc, err));
+    const char *end = marey__document_window_end(doc);
+    const char *at = pass_comma(doc, &has_comma);
     doc->at = at;
     doc->walk.is_first = true;
-    if (at >= marey__document_window_end(doc)) {
+    if (at >= end) {
         if (!doc->feed.is_end)
             return marey__document_next_window(doc, err);
-        marey__document_note_cut(doc, marey__document_window_end(doc));
+        marey__document_note_cut(doc, end);
         return marey__document_skip_rest(doc, err);
     }
-    if (is_first ? marey__resync_begins_trace(at, marey__document_window_end(doc))
-                 : marey__resync_is_document(at, marey__document_window_end(doc)))
+    const bool is_document =
+        is_first ? marey__resync_begins_trace(at, end) : marey__resync_is_document(at, end);
+    const bool is_element = is_document && marey__resync_is_element(at, end);
+    if (is_document && !is_element)
         return marey__document_end_before(doc, at);
     if (*at == ']' || *at == ',' || (*at == '{' && !has_comma && !is_first && !doc->walk.is_bare)) {
         marey__document_note(doc, MAREY_REASON_PUNCTUATION, at);
         doc->at += *at == ',';
         return MAREY_OK;
     }
-    return pass_broken(doc, err);
+    /* The walk may have seen less of it. */
+    return is_element && doc->walk.meets_document ? MAREY_OK : pass_broken(doc, err);
 }
 
 /* A number or an escape that cannot be breaks a record as well. */

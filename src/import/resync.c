@@ -31,9 +31,7 @@ struct marey_object_look marey__resync_look(const char *at, const char *end)
         return look;
     while (marey__json_key(&json, &key)) {
         const char first = marey__json_peek(&json);
-        look.has_list = first == '[' && marey__json_spells(key, "traceEvents");
-        if (look.has_list)
-            return look;
+        look.has_list |= first == '[' && marey__json_spells(key, "traceEvents");
         look.has_phase |= first == '"' && marey__json_spells(key, "ph");
         marey__json_skip(&json);
     }
@@ -43,13 +41,32 @@ struct marey_object_look marey__resync_look(const char *at, const char *end)
 }
 
 /* What is no record and never ends must not be read again and again. */
-bool marey__resync_is_record(const char *at, const char *end)
+static struct marey_object_look look_at_record(const char *at, const char *end)
 {
     const bool is_long = end - at > MAREY_RECORD_LOOK_BYTES;
-    const struct marey_object_look look =
-        marey__resync_look(at, is_long ? at + MAREY_RECORD_LOOK_BYTES : end);
+
+    return marey__resync_look(at, is_long ? at + MAREY_RECORD_LOOK_BYTES : end);
+}
+
+bool marey__resync_is_record(const char *at, const char *end)
+{
+    const struct marey_object_look look = look_at_record(at, end);
 
     return look.has_phase && !look.has_list;
+}
+
+bool marey__resync_is_element(const char *at, const char *end)
+{
+    const struct marey_object_look look = look_at_record(at, end);
+
+    if (look.has_phase && !look.has_list)
+        return true;
+    if (look.end == NULL || look.has_phase != look.has_list)
+        return false;
+    const bool is_long = end - look.end > MAREY_HEAD_LOOK_BYTES;
+    const char *until = is_long ? look.end + MAREY_HEAD_LOOK_BYTES : end;
+    const char *next = skip_white(look.end, until);
+    return next < until && (*next == ',' || *next == ']');
 }
 
 const char *marey__resync_record(const char *from, const char *until, const char *end,

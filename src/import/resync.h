@@ -62,6 +62,13 @@ struct marey_object_look marey__resync_look(const char *at, const char *end);
 /* True if a record begins at `at`: an object with a ph and without a list of records. */
 bool marey__resync_is_record(const char *at, const char *end);
 
+/* So much of the text tells the following. */
+#define MAREY_ELEMENT_LOOK_BYTES (MAREY_RECORD_LOOK_BYTES + MAREY_HEAD_LOOK_BYTES)
+
+/* True if what begins at `at` as a document does is an element of the list that it stands in: a
+ * record, or an object without a list of its own, behind which the list goes on or ends. */
+bool marey__resync_is_element(const char *at, const char *end);
+
 /* The first document that begins in [from, until) of text that ends at `end`; NULL if none does. */
 const char *marey__resync_document(const char *from, const char *until, const char *end);
 

@@ -126,6 +126,7 @@ struct marey_walk {
     bool is_last_window;
     const char *fail;
     const char *broken;
+    bool meets_document; /* what it is broken by begins as one */
     struct marey_kineto *kineto;
     struct marey_checker *checker; /* NULL: args are passed over */
 

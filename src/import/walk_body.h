@@ -178,9 +178,11 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
     enum marey_kind kind = MAREY_KIND_OTHER;
 
     /* The value of a list in a record would be looked for up to the end of the text. */
-    if (walk->is_first ? marey__resync_begins_trace(at, walk->end)
-                       : marey__resync_is_document(at, walk->end)) {
+    if ((walk->is_first ? marey__resync_begins_trace(at, walk->end)
+                        : marey__resync_is_document(at, walk->end)) &&
+        !marey__resync_is_element(at, walk->end)) {
         walk->broken = "another document where a record is to begin";
+        walk->meets_document = true;
         return stop_at(scan, at);
     }
     const char *end = scan_record(scan, at, &fields);
@@ -293,6 +295,7 @@ static enum marey_walk_stop walk_list(struct marey_walk *walk)
     struct scan scan = {.end = walk->end};
 
     walk->broken = NULL;
+    walk->meets_document = false;
     for (;;) {
         const char *at = *walk->at == ',' ? walk->at : skip_space(walk->at);
         if (*at == ']') {
