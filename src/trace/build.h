@@ -25,7 +25,9 @@ struct marey_source_mark {
     size_t async_span;
     size_t quarantined;
     size_t meta_record;
-    int64_t shift_ns;  /* of its times, beside the base */
+    int64_t shift_ns; /* of its times, beside the base */
+    int64_t last_ns;  /* the last end of a slice that has one, a wild duration cut; INT64_MIN: none.
+                       * Found where the trace has several sources or the source open slices. */
     uint32_t cycle_of; /* what the file says; MAREY_NONE: nothing */
 };
 
@@ -66,6 +68,10 @@ struct marey_builder {
 /* opened.c: remembers a row that has just begun; forgets all of them where a source begins. */
 void marey__opened_add(struct marey_builder *builder, uint32_t row);
 void marey__opened_forget(struct marey_builder *builder);
+
+/* ends.c: finds where sources end and ends their open slices there. Times are absolute, rows and
+ * tracks in the order of the file. False without memory. */
+bool marey__end_sources(struct marey_builder *builder);
 
 /* processes.c: which sources are cycles of one process, and the ranks of those that tell none.
  * Times are absolute, rows and tracks in the order of the file. False without memory. */

@@ -4,9 +4,11 @@
  * A stream works in order, so that an operation which lasts over two or more of its successors from
  * begin to end, and a hundred times as long as is usual there, has a damaged duration: one such
  * record can be most of all device time. It ends where the next one begins, and its raw
- * duration is kept aside for who wants to show it.
+ * duration is kept aside for who wants to show it. A slice that never ends may be cut, but is no
+ * successor that ended: where it ends follows from the others.
  */
 #include "base/sort.h"
+#include "trace/build.h"
 #include "trace/rows.h"
 
 /* So many times the median of its stream is beyond what work lasts. */
@@ -24,28 +26,47 @@ static int compare_durations(const void *ctx, uint32_t a, uint32_t b)
     return a < b ? -1 : a > b;
 }
 
-/* The lower median of the known durations of a track; there is one. False without memory. */
-static bool find_median(const struct marey_trace *trace, const struct marey_track *track,
+/* The rows of a stream in their order. */
+struct stream {
+    const uint32_t *row; /* NULL: they lie together, from `first` on */
+    uint32_t first;
+    size_t n;
+};
+
+static uint32_t row_of(const struct stream *stream, size_t i)
+{
+    return stream->row != NULL ? stream->row[i] : stream->first + (uint32_t)i;
+}
+
+static bool is_open(const struct marey_trace *trace, uint32_t row)
+{
+    return (trace->slices.flags[row] & MAREY_SLICE_OPEN) != 0;
+}
+
+/* The lower median of the known durations of a stream; there is one. False without memory. */
+static bool find_median(const struct marey_trace *trace, const struct stream *stream,
                         int64_t *median_ns)
 {
     const struct durations durations = {trace->slices.dur_ns};
-    uint32_t *order = marey__alloc(&trace->alloc, track->n_slices, sizeof *order);
+    uint32_t *order = marey__alloc(&trace->alloc, stream->n, sizeof *order);
     size_t n = 0;
 
     if (order == NULL)
         return false;
-    for (uint32_t i = 0; i < track->n_slices; i++)
-        if (durations.dur_ns[track->first_slice + i] != MAREY_UNKNOWN)
-            order[n++] = track->first_slice + i;
+    for (size_t i = 0; i < stream->n; i++) {
+        const uint32_t row = row_of(stream, i);
+        if (durations.dur_ns[row] != MAREY_UNKNOWN && !is_open(trace, row))
+            order[n++] = row;
+    }
     const bool is_done =
         marey__sort_indices(&trace->alloc, order, n, compare_durations, &durations);
     if (is_done)
         *median_ns = durations.dur_ns[order[(n - 1) / 2]];
-    marey__dealloc(&trace->alloc, order, track->n_slices, sizeof *order);
+    marey__dealloc(&trace->alloc, order, stream->n, sizeof *order);
     return is_done;
 }
 
-/* What lies behind a slice of the track. */
+/* What lies behind a slice of the stream. */
 struct behind {
     int64_t first_end_ns; /* the two earliest ends */
     int64_t second_end_ns;
@@ -62,7 +83,23 @@ static void take_end(struct behind *behind, int64_t end_ns)
     }
 }
 
-static bool clip_slice(struct marey_trace *trace, uint32_t slice_idx, int64_t next_ns)
+/* Where the slice that is looked at ends: *end_ns becomes the next start if it is wild. */
+static bool cut_end(const struct marey_trace *trace, const struct stream *stream,
+                    const struct behind *behind, int64_t dur_ns, int64_t *median_ns,
+                    int64_t *end_ns)
+{
+    if (behind->second_end_ns > *end_ns || behind->next_ns == MAREY_UNKNOWN ||
+        behind->next_ns >= *end_ns)
+        return true;
+    if (*median_ns == MAREY_UNKNOWN && !find_median(trace, stream, median_ns))
+        return false;
+    if (*median_ns > 0 && (dur_ns - 1) / WILD_TIMES >= *median_ns)
+        *end_ns = behind->next_ns;
+    return true;
+}
+
+/* Keeps the raw duration of a slice that is cut. */
+static bool clip_slice(struct marey_trace *trace, uint32_t row, int64_t end_ns)
 {
     void *at = trace->raw_durs.at;
     if (!marey__grow(&trace->alloc, &at, &trace->raw_durs.capacity, trace->raw_durs.n + 1,
@@ -70,37 +107,46 @@ static bool clip_slice(struct marey_trace *trace, uint32_t slice_idx, int64_t ne
         return false;
     trace->raw_durs.at = at;
     trace->raw_durs.at[trace->raw_durs.n++] =
-        (struct marey_raw_dur){.slice_idx = slice_idx, .dur_ns = trace->slices.dur_ns[slice_idx]};
-    trace->slices.dur_ns[slice_idx] = next_ns - trace->slices.start_ns[slice_idx];
+        (struct marey_raw_dur){.slice_idx = row, .dur_ns = trace->slices.dur_ns[row]};
+    trace->slices.dur_ns[row] = end_ns - trace->slices.start_ns[row];
     return true;
 }
 
-/* From the last slice to the first, so that all behind one has been seen. */
-static bool clip_track(struct marey_trace *trace, const struct marey_track *track)
+/* From the last slice to the first, so that all behind one has been seen. Wild ones are cut in
+ * `clipped`, unless that is NULL; *last_ns is raised to the last end. */
+static bool walk_ends(const struct marey_trace *trace, const struct stream *stream,
+                      struct marey_trace *clipped, int64_t *last_ns)
 {
     const struct marey_slice_columns *slices = &trace->slices;
-    const uint32_t end = track->first_slice + track->n_slices;
     struct behind behind = {INT64_MAX, INT64_MAX, MAREY_UNKNOWN};
     int64_t median_ns = MAREY_UNKNOWN;
+    int64_t after_ns = INT64_MIN; /* the start of the slice behind */
 
-    for (uint32_t i = end; i-- > track->first_slice;) {
-        const int64_t start_ns = slices->start_ns[i];
-        const int64_t dur_ns = slices->dur_ns[i];
-        if (i + 1 < end && slices->start_ns[i + 1] > start_ns)
-            behind.next_ns = slices->start_ns[i + 1];
+    for (size_t i = stream->n; i-- > 0;) {
+        const uint32_t row = row_of(stream, i);
+        const int64_t start_ns = slices->start_ns[row];
+        const int64_t dur_ns = slices->dur_ns[row];
+        if (after_ns > start_ns)
+            behind.next_ns = after_ns;
+        after_ns = start_ns;
         if (dur_ns == MAREY_UNKNOWN)
             continue;
-        if (behind.second_end_ns <= start_ns + dur_ns && behind.next_ns != MAREY_UNKNOWN &&
-            behind.next_ns < start_ns + dur_ns) {
-            if (median_ns == MAREY_UNKNOWN && !find_median(trace, track, &median_ns))
-                return false;
-            if (median_ns > 0 && (dur_ns - 1) / WILD_TIMES >= median_ns &&
-                !clip_slice(trace, i, behind.next_ns))
-                return false;
-        }
+        int64_t end_ns = start_ns + dur_ns;
+        if (!cut_end(trace, stream, &behind, dur_ns, &median_ns, &end_ns) ||
+            (clipped != NULL && end_ns - start_ns < dur_ns && !clip_slice(clipped, row, end_ns)))
+            return false;
+        if (is_open(trace, row))
+            continue;
+        *last_ns = end_ns > *last_ns ? end_ns : *last_ns;
         take_end(&behind, start_ns + dur_ns);
     }
     return true;
+}
+
+bool marey__last_end(const struct marey_trace *trace, const uint32_t *row, size_t n,
+                     int64_t *last_ns)
+{
+    return walk_ends(trace, &(struct stream){.row = row, .n = n}, NULL, last_ns);
 }
 
 static void reverse(struct marey_raw_dur *at, size_t n)
@@ -114,11 +160,14 @@ static void reverse(struct marey_raw_dur *at, size_t n)
 
 bool marey__clip_wild(struct marey_trace *trace)
 {
+    int64_t last_ns = INT64_MIN; /* nobody asks for it */
     for (size_t t = 0; t < trace->tracks.n; t++) {
+        const struct marey_track *track = &trace->tracks.at[t];
+        const struct stream stream = {.first = track->first_slice, .n = track->n_slices};
         const size_t n_before = trace->raw_durs.n;
-        if (trace->tracks.at[t].kind != MAREY_TRACK_STREAM)
+        if (track->kind != MAREY_TRACK_STREAM)
             continue;
-        if (!clip_track(trace, &trace->tracks.at[t]))
+        if (!walk_ends(trace, &stream, trace, &last_ns))
             return false;
         if (trace->raw_durs.n > n_before)
             reverse(trace->raw_durs.at + n_before, trace->raw_durs.n - n_before);

@@ -96,86 +96,6 @@ static void place_all(struct marey_builder *builder)
     }
 }
 
-/* ---- slices that never end --------------------------------------------------------- */
-
-/* Rows of a source: those from its mark to the next one's. */
-struct source_rows {
-    size_t slice;
-    size_t slice_end;
-    size_t instant;
-    size_t instant_end;
-};
-
-static struct source_rows rows_of(const struct marey_builder *builder, size_t source_idx)
-{
-    const struct marey_trace *trace = builder->trace;
-    const struct marey_source_mark *mark = &builder->marks.at[source_idx];
-    const bool is_last = source_idx + 1 == builder->marks.n;
-
-    return (struct source_rows){
-        .slice = mark->slice,
-        .slice_end = is_last ? trace->slices.n : mark[1].slice,
-        .instant = mark->instant,
-        .instant_end = is_last ? trace->instants.n : mark[1].instant,
-    };
-}
-
-static int64_t end_of_source(const struct marey_trace *trace, const struct source_rows *rows)
-{
-    int64_t last = INT64_MIN;
-    for (size_t i = rows->slice; i < rows->slice_end; i++) {
-        if ((trace->slices.flags[i] & MAREY_ROW_DROPPED) != 0)
-            continue;
-        const int64_t dur = trace->slices.dur_ns[i] < 0 ? 0 : trace->slices.dur_ns[i];
-        const int64_t end = trace->slices.start_ns[i] + dur;
-        last = end > last ? end : last;
-    }
-    for (size_t i = rows->instant; i < rows->instant_end; i++)
-        last = trace->instants.ts_ns[i] > last ? trace->instants.ts_ns[i] : last;
-    return last;
-}
-
-static bool has_open_slices(const struct marey_slice_columns *slices,
-                            const struct source_rows *rows)
-{
-    uint8_t all_flags = 0;
-    for (size_t i = rows->slice; i < rows->slice_end; i++)
-        all_flags |= slices->flags[i];
-    return (all_flags & MAREY_SLICE_OPEN) != 0;
-}
-
-/* To the end of what was recorded: of their own source, since another one may be of another day. */
-static void close_open_slices_of(struct marey_trace *trace, const struct source_rows *rows)
-{
-    struct marey_slice_columns *slices = &trace->slices;
-    if (!has_open_slices(slices, rows))
-        return;
-    bool is_known = false;
-    int64_t last = 0;
-    for (size_t i = rows->slice; i < rows->slice_end; i++) {
-        if ((slices->flags[i] & (MAREY_SLICE_OPEN | MAREY_ROW_DROPPED)) != MAREY_SLICE_OPEN)
-            continue;
-        if ((slices->flags[i] & MAREY_ROW_CUT) == 0) {
-            if (!is_known)
-                last = end_of_source(trace, rows);
-            is_known = true;
-            int64_t dur = 0;
-            slices->dur_ns[i] =
-                __builtin_sub_overflow(last, slices->start_ns[i], &dur) ? MAREY_UNKNOWN : dur;
-        }
-        slices->flags[i] &= (uint8_t)~MAREY_ROW_CUT;
-        marey__account_note(&trace->account, MAREY_REASON_UNCLOSED_BEGIN, slices->offset[i]);
-    }
-}
-
-static void close_open_slices(struct marey_builder *builder)
-{
-    for (size_t i = 0; i < builder->marks.n; i++) {
-        const struct source_rows rows = rows_of(builder, i);
-        close_open_slices_of(builder->trace, &rows);
-    }
-}
-
 /* ---- what the finished trace shows ---------------------------------------------------- */
 
 static void note_crossings(struct marey_trace *trace)
@@ -217,8 +137,8 @@ static bool order_rows(struct marey_builder *builder)
     place_all(builder);
     if (builder->failed)
         return false;
-    close_open_slices(builder);
-    if (!marey__find_processes(builder) || !marey__note_copies(builder))
+    if (!marey__end_sources(builder) || !marey__find_processes(builder) ||
+        !marey__note_copies(builder))
         return false;
     if (!marey__sort_tracks(trace) || !marey__name_tracks(trace) || !marey__sort_slices(trace) ||
         !marey__order_ties(trace) || !marey__clip_wild(trace))

@@ -259,7 +259,8 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .reason = "unclosed_begin",
             .meaning =
                 "slices that never end on their thread: taken to the end of what was recorded",
-            .effect = "the slice reaches to the end of what was recorded",
+            .effect = "the slice reaches to the end of the profiler's window, or of the last slice "
+                      "where no record tells that",
             .remedy = "end what was begun, on the thread that began it, before the recording "
                       "stops",
             .best_grade = 'B',
@@ -355,8 +356,8 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .reason = "far_slice",
             .meaning = "slices far in time from all others of their file: the window reaches to "
                        "them",
-            .effect = "the window is too long, and shares of it are too small; all else is as it "
-                      "would be",
+            .effect = "the window is too long, and shares of it are too small; a slice that never "
+                      "ends may reach to it; all else is as it would be",
             .remedy = "the time of the record is damaged, or what was recorded lies apart: look "
                       "at it",
             .best_grade = 'C',

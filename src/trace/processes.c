@@ -60,11 +60,14 @@ static void widen(struct identity *identity, int64_t start_ns, int64_t end_ns)
     identity->end_ns = end_ns > identity->end_ns ? end_ns : identity->end_ns;
 }
 
-/* A record of the profiler's window says when it recorded; without one the slices do. */
+/* A record of the profiler's window says when it recorded; without one the slices do, those that
+ * end none later than `last_ns`. */
 static void take_time(struct identity *identity, const struct marey_slice_columns *slices, size_t i,
-                      bool is_window)
+                      bool is_window, int64_t last_ns)
 {
     const int64_t dur_ns = slices->dur_ns[i] < 0 ? 0 : slices->dur_ns[i];
+    const bool may_be_wild = !is_window && (slices->flags[i] & MAREY_SLICE_OPEN) == 0;
+    const int64_t end_ns = slices->start_ns[i] + dur_ns;
 
     if (is_window && slices->dur_ns[i] == MAREY_UNKNOWN)
         return;
@@ -76,13 +79,14 @@ static void take_time(struct identity *identity, const struct marey_slice_column
     if (identity->offset == MAREY_NO_SLICE || slices->offset[i] < identity->offset)
         identity->offset = slices->offset[i];
     if (is_window || !identity->has_window)
-        widen(identity, slices->start_ns[i], slices->start_ns[i] + dur_ns);
+        widen(identity, slices->start_ns[i], may_be_wild && end_ns > last_ns ? last_ns : end_ns);
 }
 
 static void take_slices(struct processes *processes, struct identity *identity, size_t from,
                         size_t to)
 {
     const struct marey_trace *trace = processes->trace;
+    const int64_t last_ns = processes->builder->marks.at[identity->source_idx].last_ns;
     const struct marey_slice_columns *slices = &trace->slices;
 
     for (size_t i = from; i < to; i++) {
@@ -90,7 +94,7 @@ static void take_slices(struct processes *processes, struct identity *identity, 
         const uint32_t track_idx = slices->parent_idx[i];
         if ((slices->flags[i] & MAREY_ROW_DROPPED) != 0)
             continue;
-        take_time(identity, slices, i, kind == MAREY_KIND_WINDOW);
+        take_time(identity, slices, i, kind == MAREY_KIND_WINDOW, last_ns);
         if (trace->tracks.at[track_idx].kind != MAREY_TRACK_THREAD)
             continue;
         processes->n_program[track_idx] += is_program(kind);

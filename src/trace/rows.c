@@ -41,6 +41,7 @@ struct sorting {
     const struct marey_alloc *alloc;
     uint32_t *perm;
     const uint32_t *first;    /* [n_tracks + 1] */
+    const bool *is_wanted;    /* [n_tracks]; NULL: all tracks are */
     const int64_t *ts_ns;     /* what goes first */
     marey_compare_fn compare; /* of rows at the same time */
     const void *ctx;
@@ -50,7 +51,8 @@ static bool sort_tracks_rows(void *ctx, size_t from, size_t to)
 {
     const struct sorting *s = ctx;
     for (size_t t = from; t < to; t++)
-        if (!marey__sort_by_key(s->alloc, s->perm + s->first[t], s->first[t + 1] - s->first[t],
+        if ((s->is_wanted == NULL || s->is_wanted[t]) &&
+            !marey__sort_by_key(s->alloc, s->perm + s->first[t], s->first[t + 1] - s->first[t],
                                 s->ts_ns, s->compare, s->ctx))
             return false;
     return true;
@@ -241,6 +243,24 @@ static bool gather_slices(const struct marey_alloc *alloc, struct marey_slice_co
     return is_done;
 }
 
+static struct slice_order slice_order_of(const struct marey_trace *trace)
+{
+    struct slice_order order = {.trace = trace};
+    for (size_t i = 0; i < trace->n_categories; i++)
+        order.rank[i] = marey__kind_rank(trace->category[i].kind);
+    return order;
+}
+
+bool marey__order_slices(const struct marey_trace *trace, const bool *is_wanted, uint32_t *perm,
+                         uint32_t *first)
+{
+    const struct marey_slice_columns *slices = &trace->slices;
+    const struct slice_order order = slice_order_of(trace);
+    (void)group_rows(slices->parent_idx, slices->flags, slices->n, perm, first, trace->tracks.n);
+    return sort_groups(trace, &(struct sorting){&trace->alloc, perm, first, is_wanted,
+                                                slices->start_ns, compare_slices, &order});
+}
+
 /* Whether the rows are in order as they were added: a recorded thread's are. None was dropped. */
 static bool is_in_order(const struct slice_order *order)
 {
@@ -283,9 +303,7 @@ bool marey__sort_slices(struct marey_trace *trace)
     const struct marey_alloc *alloc = &trace->alloc;
     const size_t n = slices->n;
     const size_t n_tracks = trace->tracks.n;
-    struct slice_order order = {.trace = trace};
-    for (size_t i = 0; i < trace->n_categories; i++)
-        order.rank[i] = marey__kind_rank(trace->category[i].kind);
+    const struct slice_order order = slice_order_of(trace);
     if (trace->links.n == 0 && is_in_order(&order)) {
         find_tracks_rows(trace);
         return true;
@@ -297,8 +315,8 @@ bool marey__sort_slices(struct marey_trace *trace)
     if (is_done) {
         const size_t n_kept =
             group_rows(slices->parent_idx, slices->flags, n, perm, first, n_tracks);
-        is_done = sort_groups(
-            trace, &(struct sorting){alloc, perm, first, slices->start_ns, compare_slices, &order});
+        is_done = sort_groups(trace, &(struct sorting){alloc, perm, first, NULL, slices->start_ns,
+                                                       compare_slices, &order});
         is_done =
             is_done &&
             gather_slices(alloc, slices, &(struct order){perm, n_kept, threads_for(trace, n_kept)});
@@ -366,8 +384,8 @@ bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *p
     bool is_done = perm != NULL && first != NULL;
     if (is_done) {
         (void)group_rows(points->track_idx, NULL, n, perm, first, n_tracks);
-        is_done = sort_groups(
-            trace, &(struct sorting){alloc, perm, first, points->ts_ns, compare_points, &order});
+        is_done = sort_groups(trace, &(struct sorting){alloc, perm, first, NULL, points->ts_ns,
+                                                       compare_points, &order});
     }
     is_done =
         is_done && gather_points(alloc, points, &(struct order){perm, n, threads_for(trace, n)});
@@ -444,7 +462,7 @@ bool marey__sort_flows(struct marey_trace *trace)
     if (is_done) {
         (void)group_rows(flows->track_idx, NULL, n, perm, first, n_tracks);
         is_done = sort_groups(
-            trace, &(struct sorting){alloc, perm, first, flows->ts_ns, compare_flows, trace});
+            trace, &(struct sorting){alloc, perm, first, NULL, flows->ts_ns, compare_flows, trace});
     }
     is_done =
         is_done && gather_flows(alloc, flows, &(struct order){perm, n, threads_for(trace, n)});

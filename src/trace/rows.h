@@ -18,8 +18,18 @@ bool marey__order_ties(struct marey_trace *trace);
  * MAREY_UNKNOWN if they give none. scratch->failed is set without memory. */
 int64_t marey__args_int(struct marey_str args, enum marey_arg arg, struct marey_textbuf *scratch);
 
+/* Rows, not sorted yet, by track; of the tracks that are wanted in the order that they will have.
+ * \shape is_wanted[n tracks], perm[n slices], first[n tracks + 1] */
+bool marey__order_slices(const struct marey_trace *trace, const bool *is_wanted, uint32_t *perm,
+                         uint32_t *first);
+
 /* clip.c: ends durations that cannot be at the next operation's start. */
 bool marey__clip_wild(struct marey_trace *trace);
+
+/* clip.c: raises *last_ns to the last end that the rows of a stream will have when that is done.
+ * Rows are in the order that they will have; open ones do not count. */
+bool marey__last_end(const struct marey_trace *trace, const uint32_t *row, size_t n,
+                     int64_t *last_ns);
 
 bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *points);
 bool marey__sort_flows(struct marey_trace *trace);

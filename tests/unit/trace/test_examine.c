@@ -92,6 +92,50 @@ static void each_wild_duration_is_judged_by_the_raw_ones(void **state)
     marey_trace_free(trace);
 }
 
+/* Nor is another slice on its stream that never ends, which counts as no successor that ended. */
+static void what_never_ends_is_not_as_long_as_a_wild_duration(void **state)
+{
+    (void)state;
+    for (int64_t window_ns = 0; window_ns <= 5000; window_ns += 5000) {
+        struct make_trace make;
+        make_trace_begin(&make, NULL);
+        make_stream(&make, 0, 7);
+        make_timed(&make, "kernel", "wild", 250, 900000); /* before the rows that it covers */
+        make_steady(&make, 20);
+        make_begin(&make, "kernel", "open kernel", 2150);
+        make_thread(&make, "1", "1");
+        make_begin(&make, "user_annotation", "open", 50);
+        make_begin(&make, "user_annotation", "late", 6000);
+        make_end(&make, "late", 6000);
+        if (window_ns > 0)
+            make_slice(&make, "Trace", "PyTorch Profiler (0)", 0, window_ns);
+        struct marey_trace *trace = make_trace_end(&make);
+        const int64_t end_ns = window_ns > 0 ? window_ns : 6000;
+
+        EXPECT_U64(ledger_count(trace, "wild_duration"), 1);
+        EXPECT_I64(dur_of(trace, "wild", 250), 50);
+        EXPECT_I64(dur_of(trace, "open", 50), end_ns - 50);
+        EXPECT_I64(dur_of(trace, "open kernel", 2150), end_ns - 2150);
+        marey_trace_free(trace);
+    }
+}
+
+static void what_begins_behind_the_window_lasts_to_the_last_slice(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_thread(&make, "1", "1");
+    make_slice(&make, "Trace", "PyTorch Profiler (0)", 0, 100);
+    make_begin(&make, "cpu_op", "in it", 100);
+    make_begin(&make, "cpu_op", "behind", 101);
+    make_slice(&make, "cpu_op", "a", 150, 160);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_I64(dur_of(trace, "in it", 100), 0);
+    EXPECT_I64(dur_of(trace, "behind", 101), 59);
+    marey_trace_free(trace);
+}
+
 /* ---- far times and long durations ------------------------------------------------------------ */
 
 #define MINUTE_NS ((int64_t)60 * 1000000000)
@@ -440,7 +484,10 @@ static enum marey_status examine_once(void *ctx, const struct marey_alloc *alloc
     make_steady(&make, 20);
     make_timed(&make, "kernel", "wild", 250, 1001);
     make_launched(&make, 200, 2010, 2050, 2);
+    make_steady(&make, 20);
+    make_timed(&make, "kernel", "wild", 250, 900000);
     make_thread(&make, "1", "2");
+    make_begin(&make, "cpu_op", "open", 210);
     make_call(&make, "cuda_runtime", "cudaDeviceSynchronize", 206, 230, 1000);
     make_slice(&make, "Trace", "PyTorch Profiler (0)", 0, 2020);
     enum marey_status status = make_trace_finish(&make, &trace, NULL);
@@ -465,6 +512,8 @@ int main(void)
         cmocka_unit_test(a_wild_duration_ends_at_the_next_operation),
         cmocka_unit_test(what_may_be_is_not_clipped),
         cmocka_unit_test(each_wild_duration_is_judged_by_the_raw_ones),
+        cmocka_unit_test(what_never_ends_is_not_as_long_as_a_wild_duration),
+        cmocka_unit_test(what_begins_behind_the_window_lasts_to_the_last_slice),
         cmocka_unit_test(a_time_far_from_all_others_is_told),
         cmocka_unit_test(a_duration_beyond_all_others_is_told),
         cmocka_unit_test(what_windows_say_is_believed_where_they_are_near),

@@ -91,6 +91,31 @@ static void a_record_of_the_window_says_when_a_cycle_was_recorded(void **state)
     marey_trace_free(trace);
 }
 
+/* The first ends where its wild duration is cut, so that it shares no moment with the second. */
+static void a_wild_duration_does_not_part_cycles(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_cycle(&make, "7", 0);
+    make_stream(&make, 0, 7);
+    make_timed(&make, "kernel", "wild", 5, 90000);
+    make_slice(&make, "kernel", "k", 30, 31);
+    make_slice(&make, "kernel", "k", 20, 21);
+    make_slice(&make, "kernel", "k", 40, 41);
+    make_cycle(&make, "7", 100);
+    struct marey_trace *trace = make_trace_end(&make);
+
+    EXPECT_SOURCE(trace, 1, 0, 0);
+    size_t n = 0;
+    const struct marey_gap *gap = marey_trace_gaps(trace, &n);
+    EXPECT_U64(n, 1);
+    EXPECT_I64(gap->start_ns, 41);
+    EXPECT_I64(gap->end_ns, 100);
+    EXPECT_U64(ledger_count(trace, "wild_duration"), 1);
+    marey_trace_free(trace);
+}
+
 static void files_that_share_a_moment_or_a_process_less_are_ranks(void **state)
 {
     (void)state;
@@ -392,6 +417,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_one_process_that_lie_apart_are_its_cycles),
         cmocka_unit_test(a_record_of_the_window_says_when_a_cycle_was_recorded),
+        cmocka_unit_test(a_wild_duration_does_not_part_cycles),
         cmocka_unit_test(files_that_share_a_moment_or_a_process_less_are_ranks),
         cmocka_unit_test(cycles_are_of_the_rank_that_they_tell),
         cmocka_unit_test(other_devices_or_hosts_are_other_processes),
