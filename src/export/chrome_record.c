@@ -6,7 +6,8 @@
  *
  * B and E come back as B and E. Readers pair them by a stack for each thread in the order
  * of the file, so the ends are written when that stack says: before the next begin at or
- * after them, and before a slice that never ends, which would swallow them.
+ * after them or before their own begins, and before a slice that never ends, which would swallow
+ * them.
  */
 #include "export/chrome.h"
 
@@ -326,13 +327,16 @@ static void add_end(struct marey_chrome *chrome, uint32_t slice_idx, uint32_t tr
               place_of(chrome, track, place, sizeof place));
 }
 
-/* Ends what is on the track's stack and over by `ts_ns`; with `all`, whatever has an end. */
+/* Ends what is on the track's stack and over by `ts_ns`, or began behind it, where the clock has
+ * stepped back: ended later it would make another step. With `all`, whatever has an end. */
 static void close_slices(struct marey_chrome *chrome, uint32_t track, int64_t ts_ns, bool all)
 {
     uint32_t *top = &chrome->open_top[track];
     while (*top != MAREY_NONE) {
         const struct marey_chrome_open open = chrome->open[*top];
-        if (never_ends(chrome, open.slice_idx) || (!all && end_of(chrome, open.slice_idx) > ts_ns))
+        const bool is_in_it = chrome->slices.start_ns[open.slice_idx] <= ts_ns &&
+                              end_of(chrome, open.slice_idx) > ts_ns;
+        if (never_ends(chrome, open.slice_idx) || (!all && is_in_it))
             return;
         add_end(chrome, open.slice_idx, track);
         *top = open.below;

@@ -536,3 +536,15 @@ def test_the_length_of_an_operation_that_was_cut_is_kept(command: Path, tmp_path
         assert [(e.name, e.dur_ns) for e in trace.events()] == [("n41", 6_000), ("n43", 2_000), ("n44", 1_000)]
     (written,) = (r for r in json.loads(files[1].read_text())["traceEvents"] if r["name"] == "n41")
     assert written["dur"] == 251
+
+
+@pytest.mark.parametrize("how", ["", "--scrub", "repair"])
+def test_what_is_written_steps_back_no_more_often(how: str, command: Path, tmp_path: Path) -> None:
+    stamps = [("B", 2, "a"), ("E", 3, ""), ("B", 1, "b"), ("E", 1.5, ""), ("B", 2, "c")]
+    records = [{"ph": ph, "pid": 1, "tid": 7, "ts": ts, "name": name} for ph, ts, name in stamps]
+    files = [tmp_path / f"{i}.json" for i in range(3)]
+    files[0].write_text(json.dumps({"traceEvents": records}), encoding="utf-8")
+    assert write(command, how, files[0], files[1]) == write(command, how, files[1], files[2])
+    read = [[(e.name, e.start_ns, e.dur_ns) for e in marey.load(file).events()] for file in files]
+    assert read[0] == read[1]
+    assert [marey.load(file).ledger["findings"]["clock_stepped_back"] for file in files] == [1, 1, 1]
