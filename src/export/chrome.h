@@ -7,6 +7,7 @@
  *   chrome_piece: texts that repeat (names, categories, tracks), escaped once
  *   chrome_value: args and members as valid JSON; chrome_number: those that are numbers
  *   chrome_strict, chrome_shown, scrub: what is written of a repaired or scrubbed trace
+ *   chrome_names, chrome_ids: the numbers in place of names and ids that are scrubbed
  *   chrome_part: what marks the sources in a file of several
  */
 #ifndef MAREY_SRC_EXPORT_CHROME_H
@@ -259,6 +260,11 @@ bool marey__chrome_names_make(struct marey_chrome *chrome);
 void marey__chrome_add_name(struct marey_chrome *chrome, uint32_t name_id,
                             struct marey_textbuf *out);
 
+/* chrome_ids.c: numbers for the pids and tids that are scrubbed; puts the tracks of each source
+ * in the order in which the reader of the file has them. False without memory. */
+bool marey__chrome_ids_make(struct marey_chrome *chrome);
+bool marey__chrome_order_shown(struct marey_chrome *chrome);
+
 /* chrome_shown.c. False without memory. */
 bool marey__chrome_shown_make(struct marey_chrome *chrome);
 void marey__chrome_shown_release(struct marey_chrome *chrome);
@@ -273,6 +279,10 @@ struct marey_str marey__chrome_shown_args(struct marey_chrome *chrome, struct ma
                                           bool is_counter);
 bool marey__chrome_shown_meta_args(struct marey_chrome *chrome,
                                    const struct marey_meta_record *record, struct marey_str *args);
+
+/* Whether a metadata record is written. */
+bool marey__chrome_shows_record(struct marey_chrome *chrome,
+                                const struct marey_meta_record *record);
 
 /* Whether the i-th member of all heads is written, and its value. */
 bool marey__chrome_shows_member(struct marey_chrome *chrome, size_t i);
@@ -314,7 +324,11 @@ struct marey_str marey__chrome_shown_id(struct marey_chrome *chrome, uint32_t st
 bool marey__chrome_parts_make(struct marey_chrome *chrome);
 void marey__chrome_parts_release(struct marey_chrome *chrome);
 
-/* The tracks of a source, ascending. \owns borrowed from the writer */
+/* Which tracks have a record that is written. \shape [n tracks] */
+void marey__chrome_mark_written(const struct marey_chrome *chrome, bool *is_written);
+
+/* The tracks of a source, in the order in which the reader of the file has them. \owns borrowed
+ * from the writer */
 const uint32_t *marey__chrome_tracks_of(const struct marey_chrome *chrome, uint32_t source_idx,
                                         size_t *n);
 

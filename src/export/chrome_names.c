@@ -8,7 +8,6 @@
  *
  *     a/b < m      "scrubbed 0" > "m", so "m" is a number too:      scrubbed 0 < scrubbed 1
  */
-#include "base/sort.h"
 #include "export/chrome.h"
 #include "trace/model.h"
 
@@ -64,62 +63,19 @@ static void mark_names(struct marey_chrome *chrome)
 
 /* ---- numbers ---- */
 
-struct numbered {
-    struct marey_str *text; /* [n] what a number stands for */
-    uint32_t *order;        /* [n] */
-    size_t n;
-};
-
-static int compare_texts(const void *ctx, uint32_t a, uint32_t b)
-{
-    const struct numbered *numbered = ctx;
-    return marey__str_compare(numbered->text[a], numbered->text[b]);
-}
-
-static void gather(const struct marey_chrome *chrome, struct numbered *numbered)
-{
-    for (size_t i = 0; i < chrome->n_strings; i++) {
-        struct marey_str text;
-        if ((chrome->name_flags[i] & MAREY_NAME_WRITTEN) == 0 ||
-            !marey__scrub_is_numbered(text_of(chrome, (uint32_t)i), how_of(chrome, (uint32_t)i),
-                                      &text))
-            continue;
-        numbered->text[numbered->n] = text;
-        numbered->order[numbered->n] = (uint32_t)numbered->n;
-        numbered->n++;
-    }
-}
-
-/* False without memory. */
-static bool give_numbers(struct marey_chrome *chrome, const struct numbered *numbered)
-{
-    struct marey_scrub_numbers *names = &chrome->scrub.names;
-    marey__scrub_numbers_release(names);
-    marey__scrub_numbers_init(names, &chrome->alloc);
-    if (!marey__sort_indices(&chrome->alloc, numbered->order, numbered->n, compare_texts, numbered))
-        return false;
-    for (size_t i = 0; i < numbered->n; i++)
-        if (marey__scrub_number(names, numbered->text[numbered->order[i]]) == MAREY_NONE)
-            return false;
-    for (size_t n = names->by_text.n; n > 10; n = (n + 9) / 10)
-        names->width++;
-    return true;
-}
-
 static bool number_names(struct marey_chrome *chrome)
 {
     const size_t n = chrome->n_strings;
-    struct numbered numbered = {
-        .text = marey__alloc(&chrome->alloc, n, sizeof *numbered.text),
-        .order = marey__alloc(&chrome->alloc, n, sizeof *numbered.order),
-    };
-    bool is_done = numbered.text != NULL && numbered.order != NULL;
-    if (is_done) {
-        gather(chrome, &numbered);
-        is_done = give_numbers(chrome, &numbered);
-    }
-    marey__dealloc(&chrome->alloc, numbered.order, n, sizeof *numbered.order);
-    marey__dealloc(&chrome->alloc, numbered.text, n, sizeof *numbered.text);
+    struct marey_str *text = marey__alloc(&chrome->alloc, n, sizeof *text);
+    size_t n_texts = 0;
+    if (text == NULL)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        n_texts += (chrome->name_flags[i] & MAREY_NAME_WRITTEN) != 0 &&
+                   marey__scrub_is_numbered(text_of(chrome, i), how_of(chrome, i), &text[n_texts]);
+    const bool is_done =
+        marey__scrub_number_all(&chrome->scrub.names, text, n_texts, &chrome->alloc);
+    marey__dealloc(&chrome->alloc, text, n, sizeof *text);
     return is_done;
 }
 

@@ -70,18 +70,19 @@ static void mark_all(const struct marks *marks, const uint32_t *track_idx, size_
 
 /* Tracks of which a record is written: one of which all were left out takes no pid from another,
  * or the next writing, which does not know it, would choose others. */
-static void mark_written(const struct marey_chrome *chrome, const struct marks *marks)
+void marey__chrome_mark_written(const struct marey_chrome *chrome, bool *is_written)
 {
+    const struct marks marks = {is_written, chrome->n_tracks};
     for (size_t t = 0; t < chrome->n_tracks; t++)
-        marks->is_written[t] = chrome->tracks[t].n_slices > 0;
-    mark_all(marks, chrome->instants.track_idx, chrome->instants.n);
-    mark_all(marks, chrome->counters.track_idx, chrome->counters.n);
-    mark_all(marks, chrome->flows.track_idx, chrome->flows.n);
+        is_written[t] = chrome->tracks[t].n_slices > 0;
+    mark_all(&marks, chrome->instants.track_idx, chrome->instants.n);
+    mark_all(&marks, chrome->counters.track_idx, chrome->counters.n);
+    mark_all(&marks, chrome->flows.track_idx, chrome->flows.n);
     for (size_t i = 0; i < chrome->n_spans; i++)
-        mark(marks, chrome->spans[i].track_idx);
+        mark(&marks, chrome->spans[i].track_idx);
     for (size_t i = 0; i < chrome->n_quarantined; i++)
         if (marey__chrome_can_write(chrome, &chrome->quarantined[i]))
-            mark(marks, chrome->quarantined[i].track_idx);
+            mark(&marks, chrome->quarantined[i].track_idx);
 }
 
 static bool gather_of_tracks(struct marey_chrome *chrome)
@@ -89,7 +90,7 @@ static bool gather_of_tracks(struct marey_chrome *chrome)
     bool *is_written = marey__alloc_zero(&chrome->alloc, chrome->n_tracks + 1, sizeof *is_written);
     bool done = is_written != NULL;
     if (done)
-        mark_written(chrome, &(struct marks){is_written, chrome->n_tracks});
+        marey__chrome_mark_written(chrome, is_written);
     for (size_t t = 0; done && t < chrome->n_tracks; t++)
         done = !is_written[t] ||
                add_process(chrome, chrome->tracks[t].source_idx, chrome->tracks[t].process_id);
@@ -104,9 +105,10 @@ static bool gather_processes(struct marey_chrome *chrome)
     if (!gather_of_tracks(chrome))
         return false;
     for (size_t i = 0; i < n_records; i++)
-        if (!add_process(chrome, record[i].source_idx, record[i].process_id))
+        if (marey__chrome_shows_record(chrome, &record[i]) &&
+            !add_process(chrome, record[i].source_idx, record[i].process_id))
             return false;
-    return true;
+    return !chrome->out.failed;
 }
 
 static int compare_processes(const void *ctx, uint32_t a, uint32_t b)
@@ -275,7 +277,7 @@ static bool order_tracks(struct marey_chrome *chrome)
     for (size_t i = n_sources; i > 0; i--) /* each stands at its end, where the next one began */
         parts->track_from[i] = parts->track_from[i - 1];
     parts->track_from[0] = 0;
-    return true;
+    return !chrome->scrubs || marey__chrome_order_shown(chrome);
 }
 
 const uint32_t *marey__chrome_tracks_of(const struct marey_chrome *chrome, uint32_t source_idx,

@@ -514,13 +514,11 @@ static size_t first_flow(const struct marey_chrome *chrome, size_t track_idx)
 
 enum marey_status marey__chrome_flows(struct marey_chrome *chrome, uint32_t source_idx)
 {
-    if (chrome->n_sources < 2)
-        return add_flows(chrome, 0, chrome->flows.n, 0);
+    const uint64_t flow_ids = chrome->n_sources < 2 ? 0 : chrome->parts.flow_ids[source_idx];
     size_t n = 0;
     const uint32_t *track = marey__chrome_tracks_of(chrome, source_idx, &n);
     for (size_t i = 0; i < n; i++)
         MAREY_TRY(add_flows(chrome, first_flow(chrome, track[i]),
-                            first_flow(chrome, (size_t)track[i] + 1),
-                            chrome->parts.flow_ids[source_idx]));
+                            first_flow(chrome, (size_t)track[i] + 1), flow_ids));
     return MAREY_OK;
 }

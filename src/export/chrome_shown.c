@@ -78,6 +78,15 @@ bool marey__chrome_shown_meta_args(struct marey_chrome *chrome,
     return is_any;
 }
 
+bool marey__chrome_shows_record(struct marey_chrome *chrome, const struct marey_meta_record *record)
+{
+    const struct marey_chrome_mended mended = chrome->mended; /* counted when it is written */
+    struct marey_str args;
+    const bool is_shown = marey__chrome_shown_meta_args(chrome, record, &args);
+    chrome->mended = mended;
+    return is_shown;
+}
+
 /* ---- members of heads ---- */
 
 bool marey__chrome_shown_make(struct marey_chrome *chrome)
@@ -97,7 +106,8 @@ bool marey__chrome_shown_make(struct marey_chrome *chrome)
         return true;
     chrome->short_name =
         marey__alloc_zero(&chrome->alloc, chrome->n_strings, sizeof *chrome->short_name);
-    return chrome->short_name != NULL && marey__chrome_names_make(chrome);
+    return chrome->short_name != NULL && marey__chrome_names_make(chrome) &&
+           marey__chrome_ids_make(chrome);
 }
 
 void marey__chrome_shown_release(struct marey_chrome *chrome)

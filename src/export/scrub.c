@@ -505,14 +505,19 @@ void marey__scrub_category(struct marey_scrub *scrub, struct marey_str text,
     marey__scrub_add_number(&scrub->categories, "category", text, out);
 }
 
-void marey__scrub_id(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out)
+bool marey__scrub_keeps_id(struct marey_str text)
 {
     static const char *const words[] = {"", "Spans", "Traces", "PyTorch Profiler",
                                         "Trace PyTorch Profiler"};
     bool is_kept = is_integer(text) || is_read_as_number(text) || is_numbered(text, "stream ");
     for (size_t i = 0; i < COUNT(words) && !is_kept; i++)
         is_kept = marey__str_is_c(text, words[i]);
-    if (is_kept)
+    return is_kept;
+}
+
+void marey__scrub_id(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out)
+{
+    if (marey__scrub_keeps_id(text))
         marey__text_add_str(out, text);
     else
         marey__scrub_add_number(&scrub->ids, "id", text, out);

@@ -73,8 +73,10 @@ void marey__scrub_stack(struct marey_str text, struct marey_textbuf *out);
 void marey__scrub_category(struct marey_scrub *scrub, struct marey_str text,
                            struct marey_textbuf *out);
 
-/* Adds the text of a pid, a tid or an id: numbers and words of the profiler as they are, else
- * "id N". */
+/* Whether the text of a pid, a tid or an id is shown: numbers and words of the profiler are. */
+bool marey__scrub_keeps_id(struct marey_str text);
+
+/* Adds it as it is if it is shown, else "id N". */
 void marey__scrub_id(struct marey_scrub *scrub, struct marey_str text, struct marey_textbuf *out);
 
 #endif

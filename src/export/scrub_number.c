@@ -3,6 +3,7 @@
  */
 #include "export/scrub_number.h"
 
+#include "base/sort.h"
 #include "export/scrub_form.h"
 
 void marey__scrub_numbers_init(struct marey_scrub_numbers *numbers, const struct marey_alloc *alloc)
@@ -25,6 +26,27 @@ uint32_t marey__scrub_number(struct marey_scrub_numbers *numbers, struct marey_s
     if (*number == MAREY_NONE)
         *number = next;
     return *number;
+}
+
+static int compare_texts(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct marey_str *text = ctx;
+    return marey__str_compare(text[a], text[b]);
+}
+
+bool marey__scrub_number_all(struct marey_scrub_numbers *numbers, struct marey_str *text, size_t n,
+                             const struct marey_alloc *alloc)
+{
+    marey__scrub_numbers_release(numbers);
+    marey__scrub_numbers_init(numbers, alloc);
+    if (!marey__sort_structs(alloc, text, n, sizeof *text, compare_texts, text))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (marey__scrub_number(numbers, text[i]) == MAREY_NONE)
+            return false;
+    for (size_t rest = numbers->by_text.n; rest > 10; rest = (rest + 9) / 10)
+        numbers->width++;
+    return true;
 }
 
 void marey__scrub_add_number(struct marey_scrub_numbers *numbers, const char *word,

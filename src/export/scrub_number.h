@@ -20,6 +20,12 @@ void marey__scrub_numbers_init(struct marey_scrub_numbers *numbers,
                                const struct marey_alloc *alloc);
 void marey__scrub_numbers_release(struct marey_scrub_numbers *numbers);
 
+/* Forgets all numbers and gives these texts, which it sorts by their bytes, theirs in that order,
+ * as many digits each: so that "<word> N" are in the order of what they stand for. False without
+ * memory. */
+bool marey__scrub_number_all(struct marey_scrub_numbers *numbers, struct marey_str *text, size_t n,
+                             const struct marey_alloc *alloc);
+
 /* Gives the text the next number, unless it has one. MAREY_NONE without memory. */
 uint32_t marey__scrub_number(struct marey_scrub_numbers *numbers, struct marey_str text);
 

@@ -157,6 +157,10 @@ bool marey__find_gaps(struct marey_trace *trace);
 /* owner.c: fills the owner columns; the caller holds the lock. */
 enum marey_status marey__build_owners(struct marey_trace *trace, struct marey_error *err);
 
+/* tracks.c: the order of pids and of tids. Numbers before text, numbers by value, text by bytes, a
+ * missing one ({NULL, 0}) last. */
+int marey__compare_track_ids(struct marey_str x, struct marey_str y);
+
 /* kind.c: what a category text means. */
 enum marey_kind marey__kind_of_category(struct marey_str text);
 

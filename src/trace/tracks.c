@@ -8,15 +8,10 @@
 #include "trace/build.h"
 #include "trace/rows.h"
 
-/* Numbers before text, numbers by value, text by bytes, a missing id last. */
-static int compare_ids(const struct marey_trace *trace, uint32_t a, uint32_t b)
+int marey__compare_track_ids(struct marey_str x, struct marey_str y)
 {
-    if (a == b)
-        return 0;
-    if (a == MAREY_NONE || b == MAREY_NONE)
-        return a == MAREY_NONE ? 1 : -1;
-    const struct marey_str x = marey__intern_text(&trace->strings, a);
-    const struct marey_str y = marey__intern_text(&trace->strings, b);
+    if (x.ptr == NULL || y.ptr == NULL)
+        return (x.ptr == NULL) - (y.ptr == NULL);
     int64_t i = 0;
     int64_t j = 0;
     const bool x_is_number = marey__decimal_scaled(x, 0, &i);
@@ -26,6 +21,13 @@ static int compare_ids(const struct marey_trace *trace, uint32_t a, uint32_t b)
     if (x_is_number && i != j)
         return i < j ? -1 : 1;
     return marey__str_compare(x, y);
+}
+
+static int compare_ids(const struct marey_trace *trace, uint32_t a, uint32_t b)
+{
+    return a == b ? 0
+                  : marey__compare_track_ids(marey_trace_string(trace, a),
+                                             marey_trace_string(trace, b));
 }
 
 static int compare_i64(int64_t a, int64_t b)

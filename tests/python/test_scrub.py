@@ -235,6 +235,33 @@ def test_scrubbing_twice_is_scrubbing_once(name: str, command: Path, data: Path,
         assert scrub(command, json.loads(once), tmp_path) == once, shape
 
 
+def scattered(seed: int) -> list[dict[str, Any]]:
+    """Arrows, slices with and without an end and more on threads whose ids are text."""
+    dice = random.Random(seed)
+    ids = ["Aaa", "Spans", "stream 10", "stream 7", "zz", 7, "7.0", "id 10", *(f"main{i}" for i in range(12))]
+    records: list[dict[str, Any]] = []
+    for at in range(40):
+        record = {"ph": dice.choice("XXBEsfMbe"), "pid": dice.choice(ids), "tid": dice.choice(ids), "ts": at,
+                  "name": dice.choice("ab"), "cat": "cpu_op", "id": at, "dur": 1}  # fmt: skip
+        if record["ph"] == "M":
+            record |= {"name": dice.choice(("process_name", "mine")), "args": {"name": "x"}}
+        records.append({k: v for k, v in record.items() if k != "dur" or record["ph"] == "X"})
+    return records
+
+
+@pytest.mark.parametrize("n_files", [1, 3])
+def test_ids_that_are_text_are_numbered_in_their_order(n_files: int, command: Path, tmp_path: Path) -> None:
+    for seed in range(0, 30 * n_files, n_files):
+        files = [tmp_path / f"{i}.json" for i in range(n_files)]
+        for i, file in enumerate(files):
+            file.write_text(json.dumps({"traceEvents": scattered(SEED + seed + i)}), encoding="utf-8")
+        shown = tmp_path / "all.json"
+        words = [command, "convert", "--scrub", "--force", *files, shown]
+        assert subprocess.run(words, check=False, capture_output=True, timeout=60).returncode == 0
+        once = shown.read_text("utf-8")
+        assert scrub(command, json.loads(once), tmp_path) == once, seed
+
+
 ADDRESSES = ("10.12.34.56", "2001 10.2.3.4", "1.2.3.4.5", "2001:0:0:1::7", "::1.2.3", "00:11:22:33:44:55", "2026-11-29",
              "2026-11-29 10.30", "+49 711 1234567", "555-1234", "12e3e4", "1+1", "10.6.6.6 ")  # fmt: skip
 
