@@ -304,7 +304,8 @@ void marey__chrome_add_member_value(struct marey_chrome *chrome, struct marey_st
                                     struct marey_str text);
 
 /* Whether the i-th member tells what was mended before and comes behind the records again, with
- * what was mended now: one of the last source, of our form. What it counts is added if so. */
+ * what was mended now: one of the last source. What it counts is added if so; one that counts
+ * nothing, since it is of no form of ours, is a text that was mended. */
 bool marey__chrome_was_mended(struct marey_chrome *chrome, size_t i,
                               struct marey_chrome_mended *before);
 

@@ -149,9 +149,10 @@ bool marey__chrome_was_mended(struct marey_chrome *chrome, size_t i,
     const struct marey_meta *meta = &marey_trace_metas(chrome->trace, &n)[i];
     struct marey_chrome_mended mended = {0};
     if (meta->source_idx + 1 != chrome->n_sources ||
-        !marey__str_is_c(marey_trace_string(chrome->trace, meta->key_id), OWN_MENDED) ||
-        !read_mended(marey_trace_string(chrome->trace, meta->json_id), &mended))
+        !marey__str_is_c(marey_trace_string(chrome->trace, meta->key_id), OWN_MENDED))
         return false;
+    if (!read_mended(marey_trace_string(chrome->trace, meta->json_id), &mended))
+        mended = (struct marey_chrome_mended){.n_texts = 1}; /* ours stands in its place */
     before->n_scalars += mended.n_scalars;
     before->n_texts += mended.n_texts;
     return true;

@@ -276,6 +276,17 @@ def test_a_member_that_is_no_account_is_a_member(command: Path, tmp_path: Path) 
     assert read_strictly(tmp_path / "b.json")["mareyRepaired"] == [1]
 
 
+@pytest.mark.parametrize("value", ["NaN", '"x"', "[1]", '{"scalars": -1}', '{"x": 1}'])
+@pytest.mark.parametrize("how", ["", "--scrub", "repair"])
+def test_what_is_no_count_of_what_was_mended_is_replaced(
+    how: str, value: str, command: Path, tmp_path: Path
+) -> None:
+    files = [tmp_path / f"{i}.json" for i in range(3)]
+    files[0].write_bytes(with_member("mareyMended", value))
+    assert write(command, how, files[0], files[1]) == write(command, how, files[1], files[2])
+    assert read_strictly(files[1])["mareyMended"]["texts"] == 1
+
+
 def test_json_comes_also_of_what_cannot_be_repaired(command: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("no trace", encoding="utf-8")
