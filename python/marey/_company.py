@@ -54,6 +54,18 @@ class Company(Results):
         workers.tell_missing()
         return workers.join(trace, self.whole_numbers)
 
+    def _trace_if_whole(self) -> Trace | None:
+        """None: something was let go, if only by another thread's step() just now."""
+        if not self.are_whole:
+            return None
+        try:
+            trace = self._trace_now()
+        except RuntimeError:
+            if self.are_whole:
+                raise
+            return None
+        return trace if self.are_whole else None
+
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
         workers = self.windows.workers
         if workers is None:
@@ -61,8 +73,9 @@ class Company(Results):
         if not workers.files(self.recording_numbers):
             workers.tell_missing()
             return self.own_averages(grouping)
-        if self.are_whole:
-            return ProfileAverages(self._trace_now(), grouping)
+        trace = self._trace_if_whole()
+        if trace is not None:
+            return ProfileAverages(trace, grouping)
         workers.tell_missing()
         own, trace = self.own_parts(), workers.trace(self.recording_numbers)
 

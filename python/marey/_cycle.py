@@ -45,6 +45,7 @@ class Asked(NamedTuple):
 
 
 _numbers = itertools.count(1)
+_settlings = itertools.count(1)
 
 
 class Recording:
@@ -55,6 +56,7 @@ class Recording:
         self.number = next(_numbers)
         self._has_ranges = False
         self.is_running = False
+        self.has_ended = False  # it takes no record any more, which a stop takes a while for
         self.rank = find_rank()
         self.session = _core.Session(wants=asked.wants, pool_bytes=asked.pool_bytes)
         self.is_running = True
@@ -91,6 +93,7 @@ class Recording:
         # What torch.distributed says at the end counts, if it still says anything.
         now = find_rank()
         self.rank = now if now.rank is not None else self.rank
+        self.has_ended = True
 
     def drop(self) -> None:
         self.stop()
@@ -169,10 +172,11 @@ class Cycle(Company):
         self._recordings: list[Recording] = []
         self._step_from = 0  # the recording that has the last step's begin, or is all of that step
         self._step_is_marked = False  # the begin is in it
-        self._trace: Trace | None = None
+        self._settling = next(_settlings)
+        self._kept: tuple[int, Trace] | None = None  # made under that number
         self._trace_bytes = 0
         self._traces = traces or Weight()
-        self._usage: Usage | None = None  # of its end
+        self._usage: tuple[int, Usage] | None = None
         self._summary: Left | None = None  # what would be left of it
         self._left: Left | None = None  # once it was let go
         self._first_step_bytes = 0  # of the pool; all of it if that was too little
@@ -190,8 +194,8 @@ class Cycle(Company):
 
     def resume(self) -> None:
         if not self.is_running:
-            self._change()
             self._recordings.append(Recording(self._asked))
+            self._change()
             self.windows.note(self._recordings[-1])
 
     def pause(self) -> None:
@@ -214,6 +218,12 @@ class Cycle(Company):
     def cut_unused_step(self, step_name: str) -> bool:
         """Of a cycle that has ended: takes out what came after the last step's begin if nothing
         happened there but that it began. The last step() of a loop begins a step that is none."""
+        try:
+            return self._cut_unused_step(step_name)
+        finally:
+            self._change()  # also if it was only tried: somebody may have looked meanwhile
+
+    def _cut_unused_step(self, step_name: str) -> bool:
         later = self._recordings[self._step_from + int(self._step_is_marked) :]
         if sum(recording.stats.n_records for recording in later) > OF_A_STEP:
             return False
@@ -223,7 +233,6 @@ class Cycle(Company):
             recording.session.end_at_mark(True)  # its start
         for recording in self._recordings[self._step_from :]:
             self.windows.note(recording)
-        self._change()
         return True
 
     def _cut_at_mark(self, step_name: str) -> bool:
@@ -283,16 +292,17 @@ class Cycle(Company):
         """Cheap, since it is asked for where a cycle begins and ends."""
         if self._left is not None:
             return self._left.usage
-        if self._usage is not None:
-            return self._usage
+        settled, known = self.settled, self._usage
+        if known is not None and known[0] == settled:
+            return known[1]
         each = [recording.usage for recording in self._recordings]
         usage = each[-1]._replace(
             held_bytes=sum(usage.held_bytes for usage in each),
             n_lost=sum(usage.n_lost for usage in each),
             start_ns=each[0].start_ns,
         )
-        if not self.is_running:
-            self._usage = usage
+        if settled is not None:
+            self._usage = settled, usage
         return usage
 
     @property
@@ -317,6 +327,8 @@ class Cycle(Company):
         self.steps.append(number)
         if is_cut:
             self.steps_in_part.append(number)
+        if not self.is_running:
+            self.forget_trace()  # its head has the steps
 
     def tell_losses(self) -> None:
         """At its end: a table says it too, but who only writes files sees no table."""
@@ -346,36 +358,45 @@ class Cycle(Company):
 
     # -- results
 
-    def _change(self) -> None:
-        """What was known of its records is so no more."""
-        self._keep(None)
-        self._usage = None
+    @property
+    def settled(self) -> int | None:
+        """The number under which what is made of its records, and of its head, may be kept. Asked
+        for before it is made, since another thread may end the cycle meanwhile: what is kept holds
+        while the number is the same. No other cycle ever has it. None: records are still added."""
+        number = self._settling
+        return number if self._recordings[-1].has_ended else None
 
-    def _keep(self, trace: Trace | None) -> None:
-        self._trace = trace
+    def _change(self) -> None:
+        """What was known of its records is so no more; called after the change."""
+        self._usage = self._summary = None
+        self.forget_trace()
+
+    def _keep(self, kept: tuple[int, Trace] | None) -> None:
+        self._kept = kept
         self.weigh()
 
     def weigh(self) -> None:
         """A trace grows with what is asked of it."""
-        n_bytes = 0 if self._trace is None else sum(self._trace.footprint().values())
+        kept = self._kept
+        n_bytes = 0 if kept is None else sum(kept[1].footprint().values())
         self._traces.n_bytes += n_bytes - self._trace_bytes
         self._trace_bytes = n_bytes
 
     def own_trace(self) -> Trace:
         if self._left is not None:
             raise self._gone()
-        trace = self._trace
-        if trace is not None:
+        settled, kept = self.settled, self._kept
+        if kept is not None and kept[0] == settled:
             self.weigh()
-            return trace
+            return kept[1]
         try:
-            trace = trace_of(self._recordings, self._metadata, self._about())
+            trace = trace_of([*self._recordings], self._metadata, self._about())
         except ValueError:  # a session was freed
             if self.is_whole:
                 raise
             raise self._gone() from None
-        if not self.is_running:
-            self._keep(trace)
+        if settled is not None and settled == self.settled:
+            self._keep((settled, trace))
         return trace
 
     def _gone(self) -> RuntimeError:
@@ -400,6 +421,11 @@ class Cycle(Company):
         return left.averages(grouping)
 
     @property
+    def left(self) -> Left | None:
+        """None: its records are still held."""
+        return self._left
+
+    @property
     def averages_left(self) -> LeftAverages | None:
         """Of one that was let go. None: they were added to others."""
         return None if self._left is None else self._left.averages
@@ -414,26 +440,26 @@ class Cycle(Company):
 
     def forget_trace(self) -> None:
         """The head of the trace is another one now."""
-        if self._left is None:
-            self._keep(None)
+        self._settling = next(_settlings)
+        self._keep(None)
 
     def sum_up(self) -> None:
         """Makes what would be left of it, which takes a look at each record."""
         if self._summary is None:
-            shown = self._trace
+            kept = self._kept
             averages = LeftAverages.of_trace(
                 self.own_trace(), self._asked.has_inputs, self._joins_steps
             )
             self._summary = Left(self.stats, self.usage, averages)
-            self._keep(shown)  # another one would only take memory
+            self._keep(kept)  # another one would only take memory
 
     def let_go(self) -> None:
         """Gives the records back. What is kept: averages in all groupings."""
         if self._left is not None:
             return
         self.sum_up()
-        self._left, self._summary = self._summary, None
-        self._keep(None)
+        self._left = self._summary
+        self._change()
         for recording in self._recordings:
             recording.drop()
 

@@ -34,7 +34,7 @@ class Cycles(Company):
         self._has_inputs = asked.has_inputs
         self._joins_steps = asked.joins_steps
         self._keep_bytes = keep_bytes
-        self._joined: tuple[tuple[int, ...], Trace] | None = None
+        self._joined: tuple[tuple[int | None, ...], Trace] | None = None
         self._is_told = False
         self._hold_nothing()
 
@@ -183,70 +183,86 @@ class Cycles(Company):
         return add_stats([cycle.stats for cycle in self.shown()])
 
     def own_trace(self) -> Trace:
-        self._tell_let_go()
-        return self._whole_trace()
+        while True:
+            cycles = self.shown()
+            whole = [cycle for cycle in cycles if cycle.is_whole]
+            self._tell_let_go(len(cycles), len(whole))
+            try:
+                return self._trace_of(whole)
+            except (RuntimeError, ValueError):
+                if self._are_still(whole):
+                    raise
 
-    def _tell_let_go(self) -> None:
+    def _tell_let_go(self, n_cycles: int, n_whole: int) -> None:
         """Once; each time if there is nothing left to show."""
-        cycles = self.shown()
-        n_whole = sum(cycle.is_whole for cycle in cycles)
-        if n_whole == 0 and cycles:
+        if n_cycles == 0:
+            raise self._nothing_yet()
+        if n_whole == 0:
             raise RuntimeError(
-                f"all cycles ({len(cycles)}) were let go for want of memory, their averages are"
+                f"all cycles ({n_cycles}) were let go for want of memory, their averages are"
                 " left; a larger pool_bytes, or fewer active steps, keeps the last one"
             )
-        if n_whole < len(cycles) and not self._is_told:
+        if n_whole < n_cycles and not self._is_told:
             self._is_told = True
             tell(
-                f"of {len(cycles)} cycles the last {n_whole} are whole, the others were let go"
+                f"of {n_cycles} cycles the last {n_whole} are whole, the others were let go"
                 " for want of memory: events and traces are of those, averages of all; a larger"
                 " keep_bytes keeps more"
             )
 
-    def _whole_trace(self) -> Trace:
-        """Of the cycles that are whole."""
-        while True:
-            whole = [cycle for cycle in self.shown() if cycle.is_whole]
-            if not whole:
-                self._tell_let_go()
-            try:
-                return self._trace_of(whole)
-            except (RuntimeError, ValueError):
-                if all(cycle.is_whole for cycle in whole):
-                    raise  # it is not that another thread's step() has let one go just now
+    @staticmethod
+    def _nothing_yet() -> RuntimeError:
+        return RuntimeError("nothing was recorded: another thread begins anew just now")
+
+    def _are_still(self, whole: list[Cycle]) -> bool:
+        """Else another thread's step() has let one go just now."""
+        return whole == [cycle for cycle in self.shown() if cycle.is_whole]
 
     def _trace_of(self, whole: list[Cycle]) -> Trace:
         if len(whole) == 1:
             return whole[0].own_trace()
+        key = tuple(cycle.settled for cycle in whole)
+        joined = self._joined
+        if joined is not None and joined[0] == key:
+            return joined[1]
         recordings = [recording for cycle in whole for recording in cycle._recordings]
-        key = tuple(id(recording) for recording in recordings)
-        if self._joined is not None and self._joined[0] == key:
-            return self._joined[1]
         trace = trace_of(recordings, self.metadata)
-        self._joined = None if whole[-1].is_running else (key, trace)
+        if None not in key and key == tuple(cycle.settled for cycle in whole):
+            self._joined = key, trace
         return trace
 
     def own_averages(self, grouping: Grouping) -> ProfileAverages:
-        if self.are_whole:
-            trace = self.own_trace()
-            if self.are_whole:  # still: a step() of another thread may have let one go
-                return ProfileAverages(trace, grouping)
-        return joined(grouping, self.own_parts(), self._has_inputs)
+        gone, whole = self._gone_and_whole()
+        if not gone and whole is not None:
+            return ProfileAverages(whole, grouping)
+        return joined(grouping, _parts_of(gone, whole), self._has_inputs)
 
     def own_parts(self) -> Parts:
         """The cycles that were let go, and those that are whole."""
-        gone = self._averages_of_gone()
-        whole = self._whole_trace() if any(cycle.is_whole for cycle in self.shown()) else None
+        return _parts_of(*self._gone_and_whole())
 
-        def parts(grouping: Grouping) -> list[ProfileAverages]:
-            of_gone = [part for averages in gone for part in averages.parts(grouping)]
-            return of_gone if whole is None else [*of_gone, ProfileAverages(whole, grouping)]
-
-        return parts
-
-    def _averages_of_gone(self) -> list[LeftAverages]:
+    def _gone_and_whole(self) -> tuple[list[LeftAverages], Trace | None]:
+        """At one moment, so that each cycle is in one of them."""
         while True:
             older = self._older
-            later = [cycle.averages_left for cycle in self.done[older.n_cycles :]]
-            if self._older is older:  # no step() of another thread has added one just now
-                return [left for left in (older.averages, *later) if left is not None]
+            each = [(cycle, cycle.left) for cycle in self.shown()[older.n_cycles :]]
+            if self._older is not older:
+                continue  # a step() of another thread has added some just now
+            averages = [older.averages, *(left.averages for _, left in each if left is not None)]
+            gone = [left for left in averages if left is not None]
+            whole = [cycle for cycle, left in each if left is None]
+            if not gone and not whole:
+                raise self._nothing_yet()
+            try:
+                return gone, self._trace_of(whole) if whole else None
+            except (RuntimeError, ValueError):
+                if self._are_still(whole):
+                    raise
+
+
+def _parts_of(gone: list[LeftAverages], whole: Trace | None) -> Parts:
+    def parts(grouping: Grouping) -> list[ProfileAverages]:
+        of_gone = [part for averages in gone for part in averages.parts(grouping)]
+        return of_gone if whole is None else [*of_gone, ProfileAverages(whole, grouping)]
+
+    return parts

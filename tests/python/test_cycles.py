@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -135,6 +136,122 @@ def test_a_cycle_that_goes_while_it_is_read_leaves_its_averages(
         assert names(prof) == names(last) == ["ProfilerStep#1", "work"]
     with pytest.raises(RuntimeError, match="cycle 1 was let go"):
         first.events()
+
+
+class Late:
+    """Another thread, which goes on just when a trace is made of what there was before."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, goes_on: Callable[[], None]) -> None:
+        self._patch = monkeypatch
+        self._trace_of = _cycle.trace_of
+        self._goes_on = goes_on
+        self._set(self)
+
+    def _set(self, trace_of: Any) -> None:
+        for module in (_cycle, _cycles):
+            self._patch.setattr(module, "trace_of", trace_of)
+
+    def __call__(self, *args: Any) -> marey.Trace:
+        self._set(self._trace_of)
+        try:
+            return self._trace_of(*args)
+        finally:
+            self._goes_on()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("n_before", [0, 1])
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_what_is_read_while_it_ends_is_not_kept(
+    profile: Any, n_before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prof = profile(schedule=marey.schedule(wait=0, warmup=0, active=1) if n_before else None)
+
+    def end() -> None:
+        work("late")
+        prof.stop()
+
+    prof.start()
+    for _ in range(n_before):
+        work("before")
+        prof.step()
+    work("early")
+    Late(monkeypatch, end)
+    assert "late" not in names(prof)
+    assert {"early", "late"} <= set(names(prof))
+    cycle = prof.cycles[-1]
+    assert {"early", "late"} <= set(names(cycle))
+    cycle.let_go()
+    assert {"early", "late"} <= {row.key for row in cycle.key_averages()}
+
+
+class Stopping:
+    """A session whose stop takes a while."""
+
+    def __init__(self, session: Any, meanwhile: Callable[[], None]) -> None:
+        self._session = session
+        self._meanwhile = meanwhile
+
+    def stop(self) -> None:
+        self._meanwhile()
+        self._session.stop()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+def test_what_is_read_within_its_stop_is_not_kept() -> None:
+    def meanwhile() -> None:
+        assert names(prof) == ["early"]
+        assert prof.cycles[0].usage.stop_ns is None
+        work("late")
+
+    with marey.profile() as prof:
+        work("early")
+        (recording,) = prof.cycles[0]._recordings
+        recording.session = Stopping(recording.session, meanwhile)
+    assert names(prof) == ["early", "late"]
+    assert prof.cycles[0].usage.stop_ns is not None
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_what_is_read_before_the_last_step_counts_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    add_step = _cycle.Cycle.add_step
+
+    def read_before(cycle: Any, *args: Any) -> None:
+        assert cycle.trace.metadata["profiler_cycle"]["steps"] == [0]
+        add_step(cycle, *args)
+
+    with marey.profile(schedule=marey.schedule(wait=0, warmup=0, active=3)) as prof:
+        work()
+        prof.step()
+        work()
+        monkeypatch.setattr(_cycle.Cycle, "add_step", read_before)
+    assert prof.cycles[0].trace.metadata["profiler_cycle"]["steps"] == [0, 1]
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_averages_read_while_cycles_go_have_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps() -> None:
+        for _ in range(2):
+            work()
+            prof.step()
+
+    with marey.profile(schedule=marey.schedule(wait=0, warmup=0, active=1), keep_bytes=1) as prof:
+        for _ in range(5):
+            steps()
+        trace_of = _cycle.trace_of
+
+        def too_late(*args: Any) -> marey.Trace:
+            monkeypatch.undo()
+            steps()
+            return trace_of(*args)
+
+        for module in (_cycle, _cycles):
+            monkeypatch.setattr(module, "trace_of", too_late)
+        assert {row.key: row.count for row in prof.key_averages()}["work"] == 12
 
 
 class Failing:
