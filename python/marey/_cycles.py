@@ -35,6 +35,7 @@ class Cycles(Company):
         self._joins_steps = asked.joins_steps
         self._keep_bytes = keep_bytes
         self._joined: tuple[tuple[int | None, ...], Trace] | None = None
+        self._nothing: Cycles | None = None
         self._is_told = False
         self._hold_nothing()
 
@@ -70,18 +71,25 @@ class Cycles(Company):
         return Cycle(self._asked, number, n_active, self.metadata, self.windows, self._traces)
 
     def end(self) -> Cycle | None:
-        cycle, self.running = self.running, None
+        cycle = self.running
         if cycle is not None:
-            self.done.append(cycle)
+            self.done.append(cycle)  # first: who looks meanwhile sees it in one place or the other
+            self.running = None
             cycle.resume()  # where it is switched off: else its last gap would have no end
             cycle.pause()
             cycle.tell_losses()
         return cycle
 
-    def add_nothing(self) -> None:
-        """A cycle of no time, for results where nothing was recorded."""
-        self.begin(None)
-        self.end()
+    def nothing(self) -> Cycles:
+        """A cycle of no time, for results where nothing was recorded. It is none of these."""
+        nothing = self._nothing
+        if nothing is None:
+            nothing = Cycles(self._asked, self._keep_bytes)
+            nothing.metadata, nothing.windows = self.metadata, self.windows
+            nothing.begin(None)
+            nothing.end()
+            self._nothing = nothing
+        return nothing
 
     def take_back(self, cycle: Cycle) -> None:
         self.done.remove(cycle)
@@ -100,7 +108,7 @@ class Cycles(Company):
         self._hold_nothing()
         self.done = []
         self.running = None
-        self._joined = None
+        self._joined = self._nothing = None
 
     def _make_room(self) -> None:
         """The oldest go first. The last one stays if the next has room beside it in the pool,
@@ -157,13 +165,23 @@ class Cycles(Company):
 
     def forget_traces(self) -> None:
         self._joined = None
-        for cycle in (*self._whole, *self.done[self._n_taken_in :], *self.shown()[len(self.done) :]):
-            cycle.forget_trace()
+        for cycle in self.shown():
+            if cycle.is_whole:
+                cycle.forget_trace()
+        if self._nothing is not None:
+            self._nothing.forget_traces()
 
     # -- results
 
     def shown(self) -> list[Cycle]:
-        return [*self.done, self.running] if self.running is not None else self.done
+        """As they are at one moment, for any thread."""
+        while True:
+            running, done = self.running, [*self.done]
+            if running is self.running:
+                break
+        if running is None or (done and done[-1] is running):  # just now at its end
+            return done
+        return [*done, running]
 
     @property
     def recording_numbers(self) -> list[int]:

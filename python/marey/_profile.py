@@ -225,8 +225,7 @@ class Profiled(Results):
     @property
     def stats(self) -> SessionStats:
         """What recording came to: losses, memory, error of the clock."""
-        self._shown()
-        return self._focus.stats if self._focus is not None else self._machine.cycles.stats
+        return self._shown().stats
 
     def add_metadata(self, key: str, value: str) -> None:
         """A text in the head of the traces."""

@@ -213,13 +213,14 @@ class TorchProfiled(Profiled):
         machine = self._machine
         if self._focus is None and not machine.is_running and not machine.cycles.shown():
             # As torch: what was never active is empty, and no error.
-            machine.cycles.add_nothing()
+            return machine.cycles.nothing()
         return super()._shown()
 
     def _view(self) -> TorchView:
         """What torch would show: the last cycle, or with acc_events all so far. What was let go is
         in no such view, which is told each time, nor are worker processes, told once."""
-        shown, cycles = self._shown(), self._machine.cycles
+        shown = self._shown()
+        cycles = shown if isinstance(shown, Cycles) else self._machine.cycles
         if self._workers is not None:
             self._workers.tell_left_out()
         if self.acc_events:

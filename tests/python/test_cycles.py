@@ -306,6 +306,51 @@ def test_an_id_of_any_kind_is_written_as_text(made: Any) -> None:
     assert prof.trace.metadata["trace_id"] == ("7" if made == 7 else "run-7")
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_cycle_is_shown_once_while_it_ends(profile: Any) -> None:
+    seen: list[list[str | None]] = []
+
+    def look() -> None:
+        assert len(prof.cycles) == 1
+        seen.append(names(prof))
+
+    class Done(list[Any]):
+        def append(self, cycle: Any) -> None:
+            look()
+            super().append(cycle)
+            look()
+
+    class Watched(_cycles.Cycles):
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, value)
+            look()
+
+    with profile() as prof:
+        work()
+        prof._machine.cycles.done = Done()
+        prof._machine.cycles.__class__ = Watched
+    assert len(seen) >= 3 and all(each == ["work"] for each in seen)
+    assert names(prof) == ["work"]
+
+
+def test_results_of_nothing_add_no_cycle() -> None:
+    prof = profiler.profile(schedule=marey.schedule(wait=2, warmup=1, active=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that nothing was reached
+        with prof:
+            prof.step()
+    for _ in range(2):
+        assert names(prof) == list(prof.key_averages()) == []
+        assert prof.stats.n_records == 0
+    prof.add_metadata("run", "7")
+    assert prof.trace.metadata["run"] == "7"
+    assert prof.cycles == ()
+    with prof:
+        for _ in range(3):
+            prof.step()
+    assert [cycle.number for cycle in prof.cycles] == [1]
+
+
 @pytest.mark.forks
 @pytest.mark.parametrize("again", [True, False])
 def test_a_child_goes_on_with_cycles_of_its_own(again: bool) -> None:
