@@ -37,6 +37,8 @@ class Windows:
         try:
             with open(self._path, "a", encoding="ascii") as file:
                 file.write(line)
+        except FileNotFoundError:
+            self._path = None  # the folder is gone, which the results tell
         except OSError as error:
             tell(f"worker processes are not told what is recorded, and miss it: {error}")
 

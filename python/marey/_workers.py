@@ -163,12 +163,26 @@ class Workers:
         self._n_lossy_told = 0
         self._is_told_of_running = False
         self._is_told_of_view = False
+        self._is_told_of_folder = False
         weakref.finalize(self, _remove, self._folder, os.getpid())
+
+    def _names(self) -> list[str]:
+        """None of a folder that is gone, which is told once: what the program itself did is there."""
+        try:
+            return os.listdir(self._folder)
+        except OSError as error:
+            if not self._is_told_of_folder:
+                self._is_told_of_folder = True
+                tell(
+                    "the worker processes are not in the results, nor will they be: their folder"
+                    f" cannot be read: {error}"
+                )
+            return []
 
     def tell_missing(self) -> None:
         """Who signed in and is not in the results: each that has ended, and once that some run.
         Who is there with less than it did."""
-        names = os.listdir(self._folder)
+        names = self._names()
         self._tell_losses([name for name in names if name.endswith(LOST)])
         n_out = sum(name.endswith(SIGNED_OUT) for name in names)
         within = [name for name in names if name.endswith(SIGNED_IN)]
@@ -191,9 +205,14 @@ class Workers:
         self._n_lossy_told = len(names)
         lost, pool_bytes = 0, 0
         for name in names:
-            with open(os.path.join(self._folder, name), encoding="ascii") as file:
+            with (
+                contextlib.suppress(FileNotFoundError),  # somebody empties the folder
+                open(os.path.join(self._folder, name), encoding="ascii") as file,
+            ):
                 n_lost, pool_bytes = map(int, file.read().split())
-            lost += n_lost
+                lost += n_lost
+        if lost == 0:
+            return
         who = "a worker" if len(names) == 1 else f"{len(names)} workers"
         tell(
             f"{who} lost {lost:,} {'record' if lost == 1 else 'records'}: there was no room in"
@@ -202,7 +221,7 @@ class Workers:
 
     def tell_left_out(self) -> None:
         """Once, if there are any: who asks for torch's view is shown this process alone."""
-        names = os.listdir(self._folder)
+        names = self._names()
         if self._is_told_of_view or not any(n.endswith((SIGNED_IN, SIGNED_OUT)) for n in names):
             return
         self._is_told_of_view = True
@@ -221,7 +240,7 @@ class Workers:
     def files(self, numbers: Iterable[int]) -> tuple[str, ...]:
         """What those that have ended did in these recordings. A file appears whole."""
         endings = tuple(f".{number}.json" for number in numbers)
-        names = [name for name in os.listdir(self._folder) if name.endswith(endings)]
+        names = [name for name in self._names() if name.endswith(endings)]
         return tuple(os.path.join(self._folder, name) for name in sorted(names))
 
     def clear(self) -> None:
@@ -229,23 +248,22 @@ class Workers:
         self._joined = None
         self._n_told = self._n_lossy_told = 0
         self._is_told_of_view = False
-        for name in os.listdir(self._folder):
+        for name in self._names():
             path = os.path.join(self._folder, name)
             if name.endswith((".json", LOST, SIGNED_OUT)) or (
                 name.endswith(SIGNED_IN) and _has_ended(path)
             ):
-                os.unlink(path)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
 
     def join(self, trace: Trace, numbers: Iterable[int]) -> Trace:
         """The trace of these recordings with those of the workers, of one rank."""
-        files = self.files(numbers)
+        files, kept = self.files(numbers), self._joined
         if not files:
             return trace
-        if self._joined is not None and self._joined[0] is trace and self._joined[1] == files:
-            return self._joined[2]
-        own = os.path.join(self._folder, "own")
-        trace.export_chrome_trace(own, overwrite=True)
-        joined = self._read((own, *files))
+        if kept is not None and kept[0] is trace and kept[1] == files:
+            return kept[2]
+        joined = self._read(files, trace)
         if joined is None:
             return trace
         self._joined = trace, files, joined
@@ -255,9 +273,15 @@ class Workers:
         """Of the workers alone; None, which is told: it cannot be had."""
         return self._read(self.files(numbers))
 
-    def _read(self, files: tuple[str, ...]) -> Trace | None:
+    def _read(self, files: tuple[str, ...], own: Trace | None = None) -> Trace | None:
+        """own: with this one. Each reading writes a file of its own: another thread may read too."""
         try:
-            return Trace(_core.import_paths(tuple(map(os.fsencode, files))))
+            with tempfile.TemporaryDirectory(prefix="marey-own-") as folder:
+                if own is not None:
+                    path = os.path.join(folder, "own")
+                    own.export_chrome_trace(path)
+                    files = (path, *files)
+                return Trace(_core.import_paths(tuple(map(os.fsencode, files))))
         except (OSError, _core.MareyError) as error:
             tell(f"the worker processes are not in the results: {error}")
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -272,6 +273,49 @@ def test_what_a_worker_does_while_it_is_switched_off_is_not_there() -> None:
     worker.work("step after the stop")
     worker.end()
     assert of_work(prof) == ["step again", "step on"]
+
+
+def without_words(results: Any, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert {"ours"} == names(results) == {row.key for row in results.key_averages()}
+        results.export_chrome_trace(tmp_path / "trace.json")
+    assert "ours" in names(marey.load(tmp_path / "trace.json"))
+
+
+@pytest.mark.parametrize("profile", [marey.profile, profiler.profile])
+def test_the_program_itself_is_there_when_the_folder_of_workers_is_gone(
+    profile: Any, tmp_path: Path
+) -> None:
+    """As whoever cleans /tmp may do within a week."""
+    prof = profile()
+    with prof:
+        init = prof.worker_init()
+        assert Crew("fork", prof, ["well"]).end() == [0]
+        work("ours")
+    shutil.rmtree(init.folder)
+    with pytest.warns(UserWarning, match="not in the results, nor will they be") as said:
+        assert names(prof) == {"ours"}
+    assert [warning.filename for warning in said] == [__file__]
+    without_words(prof, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with prof:
+            assert Crew("fork", prof, ["well"]).end() == [0]
+            work("ours")
+    without_words(prof, tmp_path)
+
+
+def test_a_file_of_a_worker_that_is_gone_costs_that_worker_alone() -> None:
+    with marey.profile() as prof:
+        init = prof.worker_init()
+        assert Crew("fork", prof, ["well"]).end() == [0]
+        work("ours")
+    (left,) = Path(init.folder).glob("*.json")
+    left.unlink()
+    left.mkdir()
+    with pytest.warns(UserWarning, match="not in the results"):
+        assert names(prof) == {"ours"}
 
 
 OUTLIVED = """
