@@ -9,7 +9,7 @@ import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from marey import _core, _live_torch
 from marey._averages import Grouping, whole_number
@@ -23,6 +23,9 @@ from marey._toolchain import find_torch
 from marey._trace import Trace
 from marey._warn import tell
 from marey._workers import WorkerInit, Workers
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Cycle", "ProfileAverages", "ProfileEvents", "SessionStats", "profile"]
 
@@ -168,6 +171,8 @@ class Profiled(Results):
     _machine: Machine
     _focus: Cycle | None = None
     _has_begun = False  # and is not just another view of a profiler's results
+    _handles: weakref.WeakSet[Profiled] | None = None
+    """Once it was copied: all that share the machine so."""
 
     def _begin(self) -> None:
         machine = self._machine
@@ -175,13 +180,29 @@ class Profiled(Results):
         if self._workers is not None and begins_anew and not machine.is_running:
             self._workers.clear()
         machine.start(keeps_results=bool(self.acc_events))
-        self._has_begun = True
-        _running.add(self)
+        for one in (self, *self._copies()):
+            one._has_begun = True
+            _running.add(one)
+
+    def __copy__(self) -> Self:
+        """Another handle of the same profiler: it runs until the last of them is dropped."""
+        made = object.__new__(type(self))
+        self._handles = self._handles or weakref.WeakSet([self])
+        vars(made).update(vars(self))
+        self._handles.add(made)
+        if self in _running:
+            _running.add(made)
+        return made
+
+    def _copies(self) -> list[Profiled]:
+        return [handle for handle in self._handles or () if handle is not self]
 
     def __del__(self) -> None:
         """Who rebinds its name in a notebook has not stopped it."""
         # While the interpreter ends there is nothing left to stop with; _end_all was before.
-        if self._has_begun and sys is not None and not sys.is_finalizing():
+        if sys is None or sys.is_finalizing():
+            return
+        if self._has_begun and not self._copies():
             _end_forgotten(self, "a profiler was dropped while it was running")
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import subprocess
 import sys
@@ -108,6 +109,35 @@ def test_what_has_no_trace_any_more_says_what_can_be_sent() -> None:
     with pytest.raises(TypeError, match="let go cannot be pickled, their rows can: list"):
         pickle.dumps(averages)
     assert sent(list(averages)) == list(averages) != []
+
+
+@pytest.mark.parametrize("dropped_first", ["the copy", "the original"])
+@pytest.mark.parametrize("copied", ["before the start", "while it runs"])
+@pytest.mark.parametrize("profile", [marey.profile, profiler.profile])
+def test_a_profile_runs_until_the_last_copy_is_dropped(
+    profile: Any, copied: str, dropped_first: str
+) -> None:
+    handed: list[list[str | None]] = []
+
+    def ready(prof: Any) -> None:
+        handed.append([event.name for event in prof.events()])
+
+    handles = [profile(on_trace_ready=ready)]
+    if copied == "before the start":
+        handles.append(copy.copy(handles[0]))
+    handles[0].start()
+    if copied == "while it runs":
+        handles.append(copy.copy(handles[0]))
+    del handles[dropped_first == "the copy"]
+    gc.collect()
+    assert marey.is_recording()
+    with marey.record_function("late"):
+        pass
+    with pytest.warns(UserWarning, match="a profiler was dropped while it was running"):
+        handles.clear()
+        gc.collect()
+    assert not marey.is_recording()
+    assert handed == [["late"]]
 
 
 @pytest.mark.parametrize("compat", [None, "torch"])
