@@ -259,7 +259,8 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .reason = "unclosed_begin",
             .meaning =
                 "slices that never end on their thread: taken to the end of what was recorded",
-            .effect = "the slice reaches to the end of the profiler's window, or of the last slice "
+            .effect = "the slice reaches to the end of the window that was recorded, or of the "
+                      "last slice "
                       "where no record tells that",
             .remedy = "end what was begun, on the thread that began it, before the recording "
                       "stops",
