@@ -107,54 +107,121 @@ static bool has_points(struct marey_str text)
     return false;
 }
 
-static bool is_hex_or_colon(char c)
+/* ---- numbers with colons ----
+ *
+ * Words of hexadecimal digits joined by one colon or two are an address, or a name of C++:
+ *
+ *     10:30:59  u12:34:56  dead:beef::cafe    one colon does not join names
+ *     2001:db8::1  peer_fe80::1  2a00::beef   no name begins with a digit
+ *     fe80::abcd  fd00::  ff02::fb            begins as addresses of the own net do
+ *     dead::beef                              nothing but words of four, and none of them c10d
+ *     c10::dead  add::face  layer::2          is a name
+ */
+
+/* Words of hexadecimal digits in a row, and what joins them. */
+struct chain {
+    size_t n_words;
+    size_t n_single; /* colons that stand alone */
+    size_t n_double;
+    bool is_behind_name; /* a word that is no number stands before it, and joins it by two colons */
+    bool is_joined;
+    bool is_behind_digits; /* which that word ends in */
+    bool is_part_of_word;  /* an underscore stands before it or behind it */
+    bool has_digit_first;  /* in one of the words */
+    bool has_digit_behind_two;
+    bool begins_as_address;
+    bool has_other_length; /* than four digits in one of the words */
+};
+
+static bool is_hexadecimal(struct marey_str word)
 {
-    return c == ':' || marey__form_is_one_of(c, "0123456789abcdefABCDEF");
+    for (size_t i = 0; i < word.len; i++)
+        if (!marey__form_is_one_of(word.ptr[i], "0123456789abcdefABCDEF"))
+            return false;
+    return true;
 }
 
-/* Whether a text of hexadecimal digits and colons is an address. */
-static bool is_colon_address(struct marey_str text)
+/* Of a link, a private net or a group: fe80 to febf, fc.., fd.., ff... */
+static bool is_net(struct marey_str word)
 {
-    size_t n_colons = 0;
-    size_t n_single = 0;
-    bool has_digit_behind_two = false;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] != ':')
-            continue;
-        const bool is_second = i > 0 && text.ptr[i - 1] == ':';
-        const bool is_first = i + 1 < text.len && text.ptr[i + 1] == ':';
-        n_colons++;
-        n_single += !is_first && !is_second && i > 0 && i + 1 < text.len;
-        has_digit_behind_two |=
-            is_second && i + 1 < text.len && marey__form_is_digit(text.ptr[i + 1]);
-    }
-    return n_single >= 2 || (n_colons >= 2 && has_digit_behind_two);
+    const char first = word.ptr[0];
+    const char second = word.len == 4 ? word.ptr[1] : ' ';
+    if (!marey__form_is_one_of(first, "fF"))
+        return false;
+    return marey__form_is_one_of(second, "cCdDfF") ||
+           (marey__form_is_one_of(second, "eE") && marey__form_is_one_of(word.ptr[2], "89abAB"));
 }
 
-/* The length of a name of C++: only two colons join its words. */
-static size_t name_len(struct marey_str text, size_t at)
+static void add_word(struct chain *chain, size_t n_colons, struct marey_str word)
 {
-    size_t len = marey__form_run(text, at, "_");
-    while (len > 0 && at + len + 2 < text.len && text.ptr[at + len] == ':' &&
-           text.ptr[at + len + 1] == ':') {
-        const size_t more = marey__form_run(text, at + len + 2, "_");
-        if (more == 0)
-            break;
-        len += 2 + more;
+    const bool is_behind_two = n_colons > 1 && !chain->is_behind_name;
+    const bool has_digit = marey__form_is_digit(word.ptr[0]);
+    if (chain->n_words == 0) {
+        chain->begins_as_address = is_net(word);
+        chain->is_joined = chain->is_behind_name && n_colons > 1;
+        chain->n_single += chain->is_behind_digits && n_colons == 1;
+    } else {
+        chain->n_single += n_colons == 1;
     }
-    return len;
+    chain->n_double += is_behind_two;
+    chain->has_digit_behind_two |= is_behind_two && has_digit;
+    chain->has_digit_first |= has_digit;
+    chain->has_other_length |= word.len != 4 || marey__str_is_caseless(word, "c10d");
+    chain->is_behind_name = false;
+    chain->n_words++;
+}
+
+/* Whether a chain is one where it ends; before a name that two colons join to it or not. */
+static bool is_address(const struct chain *chain, bool is_before_name)
+{
+    if (chain->n_single >= 2 || chain->has_digit_behind_two)
+        return true;
+    if (chain->n_double == 0 || is_before_name)
+        return false;
+    return chain->n_single > 0 || chain->begins_as_address ||
+           (chain->has_digit_first && !chain->is_part_of_word) ||
+           (chain->n_words > 1 && !chain->has_other_length && !chain->is_part_of_word &&
+            !chain->is_joined);
+}
+
+/* Whether there is one in a text of letters, digits and colons. */
+static bool has_chain(struct marey_str text, bool is_part_of_word)
+{
+    struct chain chain = {.is_part_of_word = is_part_of_word};
+    for (size_t at = 0; at < text.len;) {
+        size_t n_colons = 0;
+        while (at + n_colons < text.len && text.ptr[at + n_colons] == ':')
+            n_colons++;
+        at += n_colons;
+        const struct marey_str word = {text.ptr + at, marey__form_run(text, at, "")};
+        at += word.len;
+        if (word.len == 0) {
+            chain.n_double += n_colons > 1 && chain.n_words > 0;
+        } else if (is_hexadecimal(word)) {
+            add_word(&chain, n_colons, word);
+        } else {
+            chain.n_single += chain.n_words > 0 && n_colons == 1 && marey__form_is_digit(*word.ptr);
+            if (is_address(&chain, n_colons > 1))
+                return true;
+            chain = (struct chain){
+                .is_behind_name = true,
+                .is_behind_digits = marey__form_is_digit(word.ptr[word.len - 1]),
+                .is_part_of_word = is_part_of_word,
+            };
+        }
+    }
+    return is_address(&chain, false);
 }
 
 static bool has_colons(struct marey_str text)
 {
     for (size_t at = 0; at < text.len;) {
-        const size_t from = at;
-        while (at < text.len && is_hex_or_colon(text.ptr[at]))
-            at++;
-        const size_t word_len = name_len(text, at);
-        if (word_len == 0 && is_colon_address((struct marey_str){text.ptr + from, at - from}))
+        const size_t len = marey__form_run(text, at, ":");
+        const bool is_part_of_word = (at > 0 && text.ptr[at - 1] == '_') ||
+                                     (at + len < text.len && text.ptr[at + len] == '_');
+        if (has_chain((struct marey_str){text.ptr + at, len}, is_part_of_word))
             return true;
-        at += word_len > 0 ? word_len : at == from;
+        at += len > 0 ? len : 1;
     }
     return false;
 }

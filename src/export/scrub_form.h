@@ -28,9 +28,9 @@ bool marey__form_takes(enum marey_form form, struct marey_str text);
  * for a value (True, nan). The empty text is one. */
 bool marey__form_is_number(struct marey_str word);
 
-/* An address of the net or of a device: four numbers with points between them; three or more
- * hexadecimal ones with colons, which have a digit where C++ has a name (2001:db8::1, fe80::1,
- * 00:1a:2b:3c:4d:5e, but not c10::add). */
+/* An address of the net or of a device: four numbers with points between them; hexadecimal ones
+ * with colons that are no name of C++ (2001:db8::1, fe80::abcd, 00:1a:2b:3c:4d:5e, but not
+ * c10::add). */
 bool marey__form_has_address(struct marey_str text);
 
 static inline bool marey__form_is_digit(char c)

@@ -188,15 +188,15 @@ static bool is_risky(struct marey_str text, size_t at)
     if (c == '=')
         return is_assignment(text, at);
     if (c == '-') /* "--password x" */
-        return before == ' ' && next == '-' && at + 2 < text.len &&
+        return marey__form_is_one_of(before, " \t\n") && next == '-' && at + 2 < text.len &&
                marey__form_is_alnum(text.ptr[at + 2]);
     return c == '\\' || c == '@';
 }
 
 bool marey__scrub_is_harmless(struct marey_str text)
 {
-    static const char *const words[] = {"bearer ", "passw",   "secret", "api_key",
-                                        "apikey",  "api key", "api-key"};
+    static const char *const words[] = {"bearer", "passw",   "secret",   "api_key",
+                                        "apikey", "api key", "api\tkey", "api-key"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (marey__str_holds_caseless(text, words[i]))
             return false;

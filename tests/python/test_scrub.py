@@ -121,6 +121,9 @@ KEPT = {
     "torch/nn/modules/linear.py(114): forward": "python_function", "<built-in function len>": "python_function",
     "<frozen importlib._bootstrap>(1390): _handle_fromlist": "python_function", "x.py(7): <lambda>": "python_function",
     "Memcpy HtoD (Pageable -> Device)": "gpu_memcpy", "Optimizer.step#SGD.step": "user_annotation",
+    **dict.fromkeys(("at::native::add", "std::vector<c10::dead>", "add::face", "a::b::c", "c10d::face", "layer::2",
+                     "c10d::allreduce_", "my_3::add", "x_dead::beef", "feed::run", "ffff::run", "cuda:0", "1:2",
+                     "aten::dead::beef", "be::ef", "f<4>::add", "void c10::cuda::f(): done"), "cpu_op"),
 }  # fmt: skip
 
 
@@ -281,7 +284,11 @@ def test_an_address_of_digits_is_no_number(address: str, command: Path, tmp_path
 
 
 @pytest.mark.parametrize("address", ["host 10.1.2.3", "2001:db8::1", "[fe80::1]:80", "aa:bb:cc:dd:ee:ff", "at 10:30:59",
-                                     "peer:2001:db8::1", "tcp:fe80::1:2", "time:10:30:59", "addr_2001:db8::1"])  # fmt: skip
+                                     "peer:2001:db8::1", "tcp:fe80::1:2", "time:10:30:59", "addr_2001:db8::1",
+                                     "connect fe80::abcd:ef", "fe80::abcd", "FE80::ABCD", "node dead::beef", "fd00::",
+                                     "peer_fe80::1", "peer_fe80::abcd", "u12:34:56", "2026T10:30:59Z", "10:30:59pm",
+                                     "dead:beef::cafe", "2a00::beef", "::1", "ff02::fb", "[fe80::1%eth0]", "2001::",
+                                     "bearer:x9", "Bearer\tx", "api\tkey x", "x\t--token y"])  # fmt: skip
 def test_an_address_in_a_name_is_not_shown(address: str, command: Path, tmp_path: Path) -> None:
     named = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 5 * i, "dur": 2}
              for i, name in enumerate((address, "c10::add", "d::e::f0"))]  # fmt: skip
