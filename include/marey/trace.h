@@ -115,7 +115,7 @@ MAREY_API const struct marey_track *marey_trace_tracks(const struct marey_trace 
 /* ---- slices ------------------------------------------------------------ */
 
 enum marey_slice_flag {
-    MAREY_SLICE_OPEN = 1,        /* never ended: reaches to the end of the trace */
+    MAREY_SLICE_OPEN = 1,        /* never ended: reaches to the end of its recording */
     MAREY_SLICE_FROM_BEGIN = 2,  /* read as a B and an E record */
     MAREY_SLICE_CROSSES = 4,     /* outlives its parent */
     MAREY_SLICE_UNKNOWN_DUR = 8, /* the file gives no duration: dur_ns is MAREY_UNKNOWN */
@@ -205,9 +205,10 @@ MAREY_API struct marey_links marey_trace_links(const struct marey_trace *trace);
 /* Who launched a device operation and who owns it (law 4): the launch is the
  * latest launch call (a runtime or driver record whose name holds launch, memcpy or
  * memset; of nested ones the outermost) with the same source and correlation that
- * began no later, else the first one; the owner is the innermost op around that call, else the
- * innermost annotation, else the call itself. \shape each column has one entry for each link;
- * MAREY_NONE for calls, and for operations whose launch is not in the trace */
+ * began no later, else the first one; the owner is the innermost op around that call (a
+ * slice of no known category stands for one), else the innermost annotation, else the call itself.
+ * \shape each column has one entry for each link; MAREY_NONE for calls, and for operations whose
+ * launch is not in the trace */
 struct marey_owners {
     size_t n;
     const uint32_t *launch_idx;

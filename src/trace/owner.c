@@ -267,6 +267,7 @@ static struct launch *find_launch(struct owner_work *work, uint32_t source_idx,
     return after != NULL && is_same_key(after, source_idx, correlation) ? after : NULL;
 }
 
+/* Other programs write what is an operator to them without a category, or with one of their own. */
 static bool is_op(const struct marey_trace *trace, uint32_t slice_idx)
 {
     const enum marey_kind kind = marey_trace_slice_kind(trace, slice_idx);
