@@ -24,7 +24,7 @@ struct source_end {
     bool has_open;
 };
 
-static void raise(int64_t *last_ns, int64_t ns)
+static void extend(int64_t *last_ns, int64_t ns)
 {
     *last_ns = ns > *last_ns ? ns : *last_ns;
 }
@@ -70,9 +70,9 @@ static void take_slice(const struct marey_trace *trace, struct source_end *end, 
     const bool is_operation =
         trace->tracks.at[slices->parent_idx[row]].kind == MAREY_TRACK_STREAM && !is_open;
 
-    raise(is_operation ? &end->streams_ns : &end->others_ns, end_ns);
+    extend(is_operation ? &end->streams_ns : &end->others_ns, end_ns);
     if (is_window && !is_open && slices->dur_ns[row] != MAREY_UNKNOWN)
-        raise(&end->window_ns, end_ns);
+        extend(&end->window_ns, end_ns);
 }
 
 static void take_slices(const struct marey_trace *trace, struct source_end *end)
@@ -129,7 +129,7 @@ static int64_t last_moment(const struct marey_trace *trace, const struct source_
 {
     int64_t last_ns = end->last_ns;
     for (size_t i = end->instant; i < end->instant_end; i++)
-        raise(&last_ns, trace->instants.ts_ns[i]);
+        extend(&last_ns, trace->instants.ts_ns[i]);
     return last_ns;
 }
 
