@@ -114,8 +114,28 @@ static enum marey_status begin_text(struct marey_document *doc, struct marey_err
     return MAREY_OK;
 }
 
+/* What stands before the trace in a file costs none of it. */
+static enum marey_status pass_junk(struct marey_document *doc, struct marey_error *err)
+{
+    while (!doc->feed.is_end &&
+           marey__document_window_end(doc) - doc->at < (ptrdiff_t)MAREY_JUNK_LOOK_BYTES)
+        MAREY_TRY(marey__document_next_window(doc, err));
+    const struct marey_str head = {doc->at, (size_t)(marey__document_window_end(doc) - doc->at)};
+    const char *trace = marey__sniff_behind_junk(head);
+    if (trace == NULL)
+        return MAREY_OK;
+    marey__document_note(doc, MAREY_REASON_SYNTAX, doc->at);
+    doc->kineto->n_records++;
+    doc->n_broken++;
+    doc->at = trace;
+    return MAREY_OK;
+}
+
 static enum marey_status read_frame(struct marey_document *doc, struct marey_error *err)
 {
+    if (doc->source_from == 0 &&
+        !marey__resync_is_document(doc->at, marey__document_window_end(doc)))
+        MAREY_TRY(pass_junk(doc, err));
     const struct marey_str head = {doc->at, (size_t)(marey__document_window_end(doc) - doc->at)};
     const char *sniffed = marey__sniff_bytes(head);
 

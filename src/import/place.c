@@ -22,7 +22,7 @@
 
 enum {
     SPILL_BLOCK_BYTES = 1 << 16,
-    SNIFF_BYTES = 64, /* enough to tell what a stream is */
+    SNIFF_BYTES = MAREY_JUNK_LOOK_BYTES, /* enough to tell what a stream is */
 };
 
 static enum marey_status fail_system(const struct marey_place *place, const char *verb,
@@ -123,6 +123,8 @@ static enum marey_status copy_stream(const struct marey_place *place, int from, 
             return MAREY_OK;
         if (!is_begun)
             is_begun = marey__sniff_start((struct marey_str){block, len}, &what);
+        if (what != NULL && marey__sniff_behind_junk((struct marey_str){block, len}) != NULL)
+            what = NULL;
         if (what != NULL)
             return marey__fail_at(err, MAREY_FORMAT, 0, "cannot read '%s' as a trace: %s",
                                   place->path, what);

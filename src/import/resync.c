@@ -32,8 +32,10 @@ struct marey_object_look marey__resync_look(const char *at, const char *end)
     while (marey__json_key(&json, &key)) {
         const char first = marey__json_peek(&json);
         look.has_list |= first == '[' && marey__json_spells(key, "traceEvents");
-        look.has_phase |= first == '"' && marey__json_spells(key, "ph");
-        marey__json_skip(&json);
+        const bool is_phase = first == '"' && marey__json_spells(key, "ph");
+        const struct marey_str value = marey__json_raw(&json);
+        look.has_phase |= is_phase;
+        look.has_letter |= is_phase && value.len == 3;
     }
     look.is_cut = json.failed && json.at >= end;
     look.end = json.failed ? NULL : json.at;

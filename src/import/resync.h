@@ -53,6 +53,7 @@ bool marey__resync_begins_trace(const char *at, const char *end);
 /* What the members of an object say of it, those that are whole in the text. */
 struct marey_object_look {
     bool has_phase;  /* a ph that is a string */
+    bool has_letter; /* of one byte, as those that mean something are */
     bool has_list;   /* a list that is named traceEvents: a document, what else it may have */
     bool is_cut;     /* the text ends in it */
     const char *end; /* behind it; NULL: it does not end in the text, or is no JSON */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "import/resync.h"
 
 static const struct {
     const char *bytes;
@@ -38,14 +39,24 @@ static const struct {
     {"\"", 1, "it is a JSON string"},
 };
 
-const char *marey__sniff_bytes(struct marey_str head)
+/* What is well known to begin so, or NULL. */
+static const char *find_kind(struct marey_str head)
 {
-    if (head.len == 0)
-        return "it is empty";
     for (size_t i = 0; i < sizeof beginning_table / sizeof beginning_table[0]; i++)
         if (head.len >= beginning_table[i].len &&
             memcmp(head.ptr, beginning_table[i].bytes, beginning_table[i].len) == 0)
             return beginning_table[i].what;
+    return NULL;
+}
+
+const char *marey__sniff_bytes(struct marey_str head)
+{
+    const char *kind = find_kind(head);
+
+    if (head.len == 0)
+        return "it is empty";
+    if (kind != NULL)
+        return kind;
     for (size_t i = 0; i < head.len && i < 64; i++)
         if ((unsigned char)head.ptr[i] < 0x09)
             return "it is binary data";
@@ -82,4 +93,117 @@ const char *marey__sniff_list(struct marey_str head)
         (head.ptr[1] == '-' || (head.ptr[1] >= '0' && head.ptr[1] <= '9')))
         return "it is a memory timeline (export_memory_timeline), not a trace";
     return "its list holds no records";
+}
+
+/* ---- behind junk --------------------------------------------------------------------------- */
+
+static const char *skip_white(const char *at, const char *end)
+{
+    while (at < end && memchr(" \n\r\t", *at, 4) != NULL)
+        at++;
+    return at;
+}
+
+/* Zeros and byte order marks too: what a file system or a second writer leaves. */
+static const char *skip_blank(const char *at, const char *end)
+{
+    for (;;) {
+        at = skip_white(at, end);
+        if (at < end && *at == '\0')
+            at++;
+        else if (end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+            at += 3;
+        else
+            return at;
+    }
+}
+
+static struct marey_object_look look_at(const char *at, const char *end)
+{
+    const bool is_long = end - at > (ptrdiff_t)MAREY_JUNK_BYTES;
+
+    return marey__resync_look(at, is_long ? at + MAREY_JUNK_BYTES : end);
+}
+
+/* An object with a list in which nothing or a record stands first. */
+static bool begins_document(const char *at, const char *end)
+{
+    const struct marey_object_look look = look_at(at, end);
+    const char *list = look.has_list ? marey__resync_list(at, end) : NULL;
+
+    if (list == NULL)
+        return look.is_cut && marey__resync_begins_trace(at, end);
+    list = skip_white(list, end);
+    return list == end || *list == ']' || look_at(list, end).has_phase;
+}
+
+/* Or records: in a list, or one a line. */
+static bool begins_trace(const char *at, const char *end)
+{
+    if (begins_document(at, end))
+        return true;
+    if (at < end && *at == '[') {
+        at = skip_white(at + 1, end);
+        if (begins_document(at, end))
+            return true;
+    }
+    return look_at(at, end).has_letter;
+}
+
+/* Indented text is in something else, such as a program. */
+static const char *find_in_lines(const char *at, const char *until, const char *end, bool is_list)
+{
+    while (at < until) {
+        at = memchr(at, '\n', (size_t)(until - at));
+        if (at == NULL)
+            return NULL;
+        at++;
+        if (*at == '{' || (*at == '[' && !is_list))
+            if (is_list ? begins_document(at, end) : begins_trace(at, end))
+                return at;
+    }
+    return NULL;
+}
+
+/* Behind a space, as a log puts what it tells; behind a quote it is in a program. */
+static const char *find_in_first_line(const char *at, const char *until, const char *end)
+{
+    for (at++; at < until && *at != '\n'; at++)
+        if (*at == '{' && at[-1] == ' ' && begins_document(at, end))
+            return at;
+    return NULL;
+}
+
+const char *marey__sniff_behind_junk(struct marey_str head)
+{
+    const char *end =
+        head.ptr + (head.len < MAREY_JUNK_LOOK_BYTES ? head.len : MAREY_JUNK_LOOK_BYTES);
+    const char *until =
+        head.len < MAREY_JUNK_BYTES ? head.ptr + head.len : head.ptr + MAREY_JUNK_BYTES;
+    const char *first = skip_white(head.ptr, end);
+    const char *at = skip_blank(first, until);
+
+    if (at > first && at < until && begins_trace(at, end))
+        return at;
+    if (at >= until || find_kind((struct marey_str){first, (size_t)(end - first)}) != NULL)
+        return NULL;
+    const bool is_list = *at == '[';
+    if (*at == '{') {
+        const struct marey_object_look look = look_at(at, end);
+        if (look.has_phase || look.has_list || look.end == NULL)
+            return NULL;
+        at = skip_blank(look.end, end);
+        if (at < end && begins_trace(at, end))
+            return at;
+    } else if (is_list) {
+        const char *value = skip_white(at + 1, end);
+        if (value == end || *value == '{' || *value == ']' ||
+            marey__resync_behind_values(value, end) != NULL)
+            return NULL;
+    } else {
+        const char *found = find_in_first_line(at, until, end);
+        if (found != NULL)
+            return found;
+    }
+    return find_in_lines(at, until, end, is_list);
 }

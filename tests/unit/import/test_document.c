@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "import/resync.h"
+#include "import/sniff.h"
 #include "read_text.h"
 #include "support/hash_trace.h"
 
@@ -209,6 +210,83 @@ static void what_is_no_trace_is_named(void **state)
         EXPECT_STATUS(read_status(rows[i].bytes, strlen(rows[i].bytes), &err), MAREY_FORMAT);
         EXPECT_HOLDS(err.message, rows[i].part);
         EXPECT_HOLDS(err.message, "cannot read '(bytes)'");
+    }
+}
+
+#define TRACE "{\"traceEvents\":[" X("a", "1", "1") "],\"distributedInfo\":{\"rank\":3}}"
+
+static void junk_before_a_trace_is_passed_and_counted(void **state)
+{
+    static const char *const rows[] = {
+        "INFO start\n" TRACE,
+        "INFO start\r\n\n" TRACE,
+        "12:00 INFO " TRACE,
+        "[INFO] start\n" TRACE,
+        "[2026-01-01 10:00, 1] start\n" TRACE,
+        "{\"a\":1}\n" TRACE,
+        "{\"a\":1}" TRACE,
+        "{\"a\":1}\n{\"a\":[{}]}\nso\n" TRACE,
+        "\xef\xbb\xbf\xef\xbb\xbf" TRACE,
+        "INFO\n{\"ph\":\"M\",\"distributedInfo\":{\"rank\":3},\n\"traceEvents\":[" X("a", "1",
+                                                                                     "1") "]}",
+        "INFO\n[" TRACE "]",
+        "INFO\n[" X("a", "1", "1") "]",
+        "INFO\n" X("a", "1", "1") "\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_trace *trace = read_text(rows[i]);
+        size_t n = 0;
+        EXPECT_U64(marey_trace_slices(trace).n, 1);
+        EXPECT_I64(marey_trace_sources(trace, &n)->rank, strstr(rows[i], "rank") != NULL ? 3 : 0);
+        EXPECT_U64(n, 1);
+        EXPECT_U64(ledger_count(trace, "syntax"), 1);
+        EXPECT_U64(ledger_count(trace, "bad_metadata") + ledger_count(trace, "truncated"), 0);
+        marey_trace_free(trace);
+    }
+}
+
+/* A trace behind n bytes of junk and a line end. */
+static enum marey_status read_behind(char junk, size_t n, struct marey_error *err)
+{
+    static char text[2 * MAREY_JUNK_BYTES + sizeof TRACE];
+
+    memset(text, junk, n);
+    text[n] = '\n';
+    memcpy(text + n + 1, TRACE, sizeof TRACE - 1);
+    return read_status(text, n + sizeof TRACE, err);
+}
+
+static void junk_is_looked_through_up_to_a_bound(void **state)
+{
+    (void)state;
+    struct marey_error err = {0};
+    EXPECT_OK(read_behind('\0', 100, &err), &err);
+    EXPECT_OK(read_behind('x', MAREY_JUNK_BYTES - 1, &err), &err);
+    EXPECT_STATUS(read_behind('x', MAREY_JUNK_BYTES, &err), MAREY_FORMAT);
+    EXPECT_HOLDS(err.message, "it is no JSON");
+}
+
+static void what_holds_no_trace_of_its_own_is_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *part;
+    } rows[] = {
+        {"<html>\n" TRACE, "HTML"},
+        {"\x89PNG\n" TRACE, "picture"},
+        {"R = [\n    " TRACE ",\n    {\"ph\":\"X\"},\n]\n", "no JSON"},
+        {"write('" TRACE "')\n", "no JSON"},
+        {"hello\n{\"traceEvents\":[1,2]}\n", "no JSON"},
+        {"hello\n{\"a\":{\"traceEvents\":[]}}\n", "no JSON"},
+        {"hello\n{\"ph\":\"7.2\"}\n", "no JSON"},
+        {"{\"a\":" TRACE "}\n{\"b\":2}", "without a list of records"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_error err = {0};
+        EXPECT_STATUS(read_status(rows[i].text, strlen(rows[i].text), &err), MAREY_FORMAT);
+        EXPECT_HOLDS(err.message, rows[i].part);
     }
 }
 
@@ -615,6 +693,7 @@ static void what_follows_a_bracket_is_seen_in_all_windows(void **state)
              "b", "2") "]}",
          1, 1, NULL, "syntax"},
         {DOCUMENT "\n{\"ph\":\"M\",\"traceEvents\":[" XS("b", "2") "]}", 2, 3, NULL, "syntax"},
+        {"INFO start\n" DOCUMENT "\n" DOCUMENT, 2, 5, "syntax", "truncated"},
     };
 
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
@@ -651,6 +730,9 @@ int main(void)
         cmocka_unit_test(a_member_that_stands_twice_is_counted),
         cmocka_unit_test(a_byte_order_mark_is_passed),
         cmocka_unit_test(what_is_no_trace_is_named),
+        cmocka_unit_test(junk_before_a_trace_is_passed_and_counted),
+        cmocka_unit_test(junk_is_looked_through_up_to_a_bound),
+        cmocka_unit_test(what_holds_no_trace_of_its_own_is_refused),
         cmocka_unit_test(wide_characters_are_named),
         cmocka_unit_test(broken_text_is_placed),
         cmocka_unit_test(damage_is_passed_over_and_counted),

@@ -31,7 +31,7 @@ static uint64_t next_random(uint64_t *state)
 static void make_text(struct marey_textbuf *text, bool is_refused)
 {
     uint64_t state = 88172645463325252u;
-    marey__text_add_c(text, is_refused ? "{}{" : "{");
+    marey__text_add_c(text, is_refused ? "<{" : "{");
     marey__text_add_c(text, "\"traceEvents\":[");
     for (size_t i = 0; i < N_RECORDS; i++) {
         marey__text_add_format(
