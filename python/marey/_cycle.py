@@ -140,6 +140,10 @@ class Weight:
         self.n_bytes = 0
 
 
+_NO_RECORDINGS: list[Recording] = []
+"""Of all cycles that are only numbers any more."""
+
+
 class Cycle(Company):
     """What a profile recorded from a start to its end.
 
@@ -170,6 +174,7 @@ class Cycle(Company):
         self._metadata = metadata  # the profile's own, which may still grow
         self.windows = windows or Windows()
         self._recordings: list[Recording] = []
+        self._numbers: tuple[int, ...] = ()  # of recordings that are not even objects any more
         self._step_from = 0  # the recording that has the last step's begin, or is all of that step
         self._step_is_marked = False  # the begin is in it
         self._settling = next(_settlings)
@@ -186,7 +191,8 @@ class Cycle(Company):
 
     @property
     def is_running(self) -> bool:
-        return bool(self._recordings) and self._recordings[-1].is_running
+        recordings = self._recordings
+        return bool(recordings) and recordings[-1].is_running
 
     @property
     def is_ours(self) -> bool:
@@ -281,7 +287,7 @@ class Cycle(Company):
 
     @property
     def recording_numbers(self) -> list[int]:
-        return [recording.number for recording in self._recordings]
+        return [recording.number for recording in self._recordings] or [*self._numbers]
 
     @property
     def whole_numbers(self) -> list[int]:
@@ -363,8 +369,16 @@ class Cycle(Company):
         """The number under which what is made of its records, and of its head, may be kept. Asked
         for before it is made, since another thread may end the cycle meanwhile: what is kept holds
         while the number is the same. No other cycle ever has it. None: records are still added."""
-        number = self._settling
-        return number if self._recordings[-1].has_ended else None
+        number, recordings = self._settling, self._recordings
+        return number if recordings and recordings[-1].has_ended else None
+
+    @property
+    def recordings(self) -> list[Recording]:
+        """RuntimeError: it was let go."""
+        recordings = [*self._recordings]
+        if self._left is not None:
+            raise self._gone()
+        return recordings
 
     def _change(self) -> None:
         """What was known of its records is so no more; called after the change."""
@@ -390,7 +404,7 @@ class Cycle(Company):
             self.weigh()
             return kept[1]
         try:
-            trace = trace_of([*self._recordings], self._metadata, self._about())
+            trace = trace_of(self.recordings, self._metadata, self._about())
         except ValueError:  # a session was freed
             if self.is_whole:
                 raise
@@ -431,9 +445,13 @@ class Cycle(Company):
         return None if self._left is None else self._left.averages
 
     def forget_averages(self) -> None:
-        """Of one that was let go."""
+        """Of one that was let go: numbers are all that stays, since there may be any number of such
+        cycles."""
         if self._left is not None:
             self._left = self._left._replace(averages=None)
+            self._numbers = tuple(self.recording_numbers)
+            self._recordings = _NO_RECORDINGS
+            self.steps = [*self.steps]  # without room for more
 
     def own_parts(self) -> Parts:
         return lambda grouping: [self.own_averages(grouping)]
@@ -450,7 +468,7 @@ class Cycle(Company):
             averages = LeftAverages.of_trace(
                 self.own_trace(), self._asked.has_inputs, self._joins_steps
             )
-            self._summary = Left(self.stats, self.usage, averages)
+            self._summary = Left(self.stats, averages)
             self._keep(kept)  # another one would only take memory
 
     def let_go(self) -> None:

@@ -243,7 +243,7 @@ class Cycles(Company):
         joined = self._joined
         if joined is not None and joined[0] == key:
             return joined[1]
-        recordings = [recording for cycle in whole for recording in cycle._recordings]
+        recordings = [recording for cycle in whole for recording in cycle.recordings]
         trace = trace_of(recordings, self.metadata)
         if None not in key and key == tuple(cycle.settled for cycle in whole):
             self._joined = key, trace

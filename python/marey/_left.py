@@ -77,14 +77,17 @@ class Left(NamedTuple):
     """Of one cycle."""
 
     stats: SessionStats
-    usage: Usage
     averages: LeftAverages | None
     """None: they were added to those of other cycles."""
 
+    @property
+    def usage(self) -> Usage:
+        return Usage(*(getattr(self.stats, name) for name in Usage._fields))
+
 
 class Older(NamedTuple):
-    """The first cycles of a profile, when so many were let go that not each keeps its own averages:
-    a program that runs for weeks does not grow by its cycles."""
+    """The first cycles of a profile, when so many were let go that not each keeps its own averages: a
+    program that runs for weeks grows by what Cycle.forget_averages leaves of each, some numbers."""
 
     n_cycles: int = 0
     averages: LeftAverages | None = None

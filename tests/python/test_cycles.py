@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import warnings
@@ -106,6 +107,27 @@ def test_averages_of_many_cycles_that_were_let_go_are_added_up() -> None:
         prof.cycles[0].key_averages()
     late = [cycle for cycle in prof.cycles if not cycle.is_whole][-64]
     assert {row.key for row in late.key_averages()} >= {"outer", f"ProfilerStep#{late.steps[0]}"}
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_of_a_cycle_that_went_long_ago_numbers_are_left() -> None:
+    def n_recordings() -> int:
+        return sum(isinstance(thing, Recording) for thing in gc.get_objects())
+
+    before = n_recordings()
+    numbers = []
+    with marey.profile(schedule=marey.schedule(wait=0, warmup=0, active=1), keep_bytes=1) as prof:
+        for _ in range(300):
+            numbers += prof.cycles[-1].recording_numbers
+            prof.step()
+    assert n_recordings() - before < 150
+    assert [number for cycle in prof.cycles for number in cycle.recording_numbers] == numbers
+    first = prof.cycles[0]
+    assert (first.number, first.steps, first.is_running) == (1, [0], False)
+    assert first.stats.n_records == 2
+    assert first.usage == tuple(getattr(first.stats, name) for name in first.usage._fields)
+    with pytest.raises(RuntimeError, match="cycle 1 was let go"):
+        first.events()
 
 
 def test_a_cycle_that_goes_while_it_is_read_leaves_its_averages(
