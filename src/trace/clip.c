@@ -6,6 +6,8 @@
  * record can be most of all device time. It ends where the next one begins, and its raw
  * duration is kept aside for who wants to show it. A slice that never ends may be cut, but is no
  * successor that ended: where it ends follows from the others.
+ *
+ * What is left is judged again by what is cut, as who reads the repaired file does.
  */
 #include "base/sort.h"
 #include "trace/build.h"
@@ -13,6 +15,8 @@
 
 /* So many times the median of its stream is beyond what work lasts. */
 #define WILD_TIMES 100
+/* What a stream made for it needs more rounds for is left as it is. */
+#define MOST_ROUNDS 16
 
 struct durations {
     const int64_t *dur_ns;
@@ -112,16 +116,16 @@ static bool clip_slice(struct marey_trace *trace, uint32_t row, int64_t end_ns)
     return true;
 }
 
-/* From the last slice to the first, so that all behind one has been seen. Wild ones are cut in
- * `clipped`, unless that is NULL; *last_ns is raised to the last end. */
-static bool walk_ends(const struct marey_trace *trace, const struct stream *stream,
-                      struct marey_trace *clipped, int64_t *last_ns)
+/* From the last slice to the first, so that all behind one has been seen. Wild ones are cut;
+ * *last_ns becomes the last end that then is left. */
+static bool clip_once(struct marey_trace *trace, const struct stream *stream, int64_t *last_ns)
 {
     const struct marey_slice_columns *slices = &trace->slices;
     struct behind behind = {INT64_MAX, INT64_MAX, MAREY_UNKNOWN};
     int64_t median_ns = MAREY_UNKNOWN;
     int64_t after_ns = INT64_MIN; /* the start of the slice behind */
 
+    *last_ns = INT64_MIN;
     for (size_t i = stream->n; i-- > 0;) {
         const uint32_t row = row_of(stream, i);
         const int64_t start_ns = slices->start_ns[row];
@@ -133,7 +137,7 @@ static bool walk_ends(const struct marey_trace *trace, const struct stream *stre
             continue;
         int64_t end_ns = start_ns + dur_ns;
         if (!cut_end(trace, stream, &behind, dur_ns, &median_ns, &end_ns) ||
-            (clipped != NULL && end_ns - start_ns < dur_ns && !clip_slice(clipped, row, end_ns)))
+            (end_ns - start_ns < dur_ns && !clip_slice(trace, row, end_ns)))
             return false;
         if (is_open(trace, row))
             continue;
@@ -143,19 +147,34 @@ static bool walk_ends(const struct marey_trace *trace, const struct stream *stre
     return true;
 }
 
-bool marey__last_end(const struct marey_trace *trace, const uint32_t *row, size_t n,
-                     int64_t *last_ns)
+static bool clip_stream(struct marey_trace *trace, const struct stream *stream, int64_t *last_ns)
 {
-    return walk_ends(trace, &(struct stream){.row = row, .n = n}, NULL, last_ns);
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        const size_t n_before = trace->raw_durs.n;
+        if (!clip_once(trace, stream, last_ns))
+            return false;
+        if (trace->raw_durs.n == n_before)
+            break;
+    }
+    return true;
 }
 
-static void reverse(struct marey_raw_dur *at, size_t n)
+bool marey__last_end(struct marey_trace *trace, const uint32_t *row, size_t n, int64_t *last_ns)
 {
-    for (size_t i = 0; i < n / 2; i++) {
-        const struct marey_raw_dur other = at[i];
-        at[i] = at[n - 1 - i];
-        at[n - 1 - i] = other;
-    }
+    int64_t stream_ns = INT64_MIN;
+    const bool is_done = clip_stream(trace, &(struct stream){.row = row, .n = n}, &stream_ns);
+
+    for (size_t i = 0; i < trace->raw_durs.n; i++)
+        trace->slices.dur_ns[trace->raw_durs.at[i].slice_idx] = trace->raw_durs.at[i].dur_ns;
+    trace->raw_durs.n = 0;
+    *last_ns = stream_ns > *last_ns ? stream_ns : *last_ns;
+    return is_done;
+}
+
+static int compare_raw_durs(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct marey_raw_dur *raw = ctx;
+    return raw[a].slice_idx < raw[b].slice_idx ? -1 : raw[a].slice_idx > raw[b].slice_idx;
 }
 
 bool marey__clip_wild(struct marey_trace *trace)
@@ -164,14 +183,12 @@ bool marey__clip_wild(struct marey_trace *trace)
     for (size_t t = 0; t < trace->tracks.n; t++) {
         const struct marey_track *track = &trace->tracks.at[t];
         const struct stream stream = {.first = track->first_slice, .n = track->n_slices};
-        const size_t n_before = trace->raw_durs.n;
-        if (track->kind != MAREY_TRACK_STREAM)
-            continue;
-        if (!walk_ends(trace, &stream, trace, &last_ns))
+        if (track->kind == MAREY_TRACK_STREAM && !clip_stream(trace, &stream, &last_ns))
             return false;
-        if (trace->raw_durs.n > n_before)
-            reverse(trace->raw_durs.at + n_before, trace->raw_durs.n - n_before);
     }
+    if (!marey__sort_structs(&trace->alloc, trace->raw_durs.at, trace->raw_durs.n,
+                             sizeof *trace->raw_durs.at, compare_raw_durs, trace->raw_durs.at))
+        return false;
     for (size_t i = 0; i < trace->raw_durs.n; i++)
         marey__account_note(&trace->account, MAREY_REASON_WILD_DURATION,
                             trace->slices.offset[trace->raw_durs.at[i].slice_idx]);

@@ -24,7 +24,7 @@ struct source_end {
     bool has_open;
 };
 
-static void extend(int64_t *last_ns, int64_t ns)
+static void raise_to(int64_t *last_ns, int64_t ns)
 {
     *last_ns = ns > *last_ns ? ns : *last_ns;
 }
@@ -70,9 +70,9 @@ static void take_slice(const struct marey_trace *trace, struct source_end *end, 
     const bool is_operation =
         trace->tracks.at[slices->parent_idx[row]].kind == MAREY_TRACK_STREAM && !is_open;
 
-    extend(is_operation ? &end->streams_ns : &end->others_ns, end_ns);
+    raise_to(is_operation ? &end->streams_ns : &end->others_ns, end_ns);
     if (is_window && !is_open && slices->dur_ns[row] != MAREY_UNKNOWN)
-        extend(&end->window_ns, end_ns);
+        raise_to(&end->window_ns, end_ns);
 }
 
 static void take_slices(const struct marey_trace *trace, struct source_end *end)
@@ -90,7 +90,7 @@ static bool may_be_wild(const struct source_end *end)
     return end->streams_ns > end->others_ns && (end->has_open || end->window_ns == INT64_MIN);
 }
 
-static bool look_into_streams(const struct marey_trace *trace, struct source_end *end,
+static bool look_into_streams(struct marey_trace *trace, struct source_end *end,
                               const bool *is_wanted, uint32_t *perm, uint32_t *first)
 {
     if (!marey__order_slices(trace, is_wanted, perm, first))
@@ -103,7 +103,7 @@ static bool look_into_streams(const struct marey_trace *trace, struct source_end
 }
 
 /* The last end of each source, where that of a stream may be a wild one. False without memory. */
-static bool cut_ends(const struct marey_trace *trace, struct source_end *end)
+static bool cut_ends(struct marey_trace *trace, struct source_end *end)
 {
     const struct marey_alloc *alloc = &trace->alloc;
     const size_t n_tracks = trace->tracks.n;
@@ -129,7 +129,7 @@ static int64_t last_moment(const struct marey_trace *trace, const struct source_
 {
     int64_t last_ns = end->last_ns;
     for (size_t i = end->instant; i < end->instant_end; i++)
-        extend(&last_ns, trace->instants.ts_ns[i]);
+        raise_to(&last_ns, trace->instants.ts_ns[i]);
     return last_ns;
 }
 
@@ -158,7 +158,7 @@ static void close_slices(struct marey_trace *trace, const struct source_end *end
 
 static bool find_ends(struct marey_builder *builder, struct source_end *end)
 {
-    const struct marey_trace *trace = builder->trace;
+    struct marey_trace *trace = builder->trace;
     bool is_any_wild = false;
 
     for (size_t i = 0; i < builder->marks.n; i++) {

@@ -27,9 +27,8 @@ bool marey__order_slices(const struct marey_trace *trace, const bool *is_wanted,
 bool marey__clip_wild(struct marey_trace *trace);
 
 /* clip.c: raises *last_ns to the last end that the rows of a stream will have when that is done.
- * Rows are in the order that they will have; open ones do not count. */
-bool marey__last_end(const struct marey_trace *trace, const uint32_t *row, size_t n,
-                     int64_t *last_ns);
+ * Rows are in the order that they will have; open ones do not count. Durations stay. */
+bool marey__last_end(struct marey_trace *trace, const uint32_t *row, size_t n, int64_t *last_ns);
 
 bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *points);
 bool marey__sort_flows(struct marey_trace *trace);

@@ -92,6 +92,35 @@ static void each_wild_duration_is_judged_by_the_raw_ones(void **state)
     marey_trace_free(trace);
 }
 
+/* The median of what is written is less than that of what was read. */
+static void what_is_cut_leaves_nothing_to_cut(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_stream(&make, 0, 7);
+    make_timed(&make, "kernel", "second", 100, 50000);
+    for (int i = 0; i < 3; i++) {
+        make_timed(&make, "kernel", "k", 110 + 20 * i, 1);
+        make_timed(&make, "kernel", "first", 120 + 20 * i, 300000 + i);
+    }
+    make_slice(&make, "kernel", "k", 170, 171);
+    make_slice(&make, "kernel", "long", 180, 780);
+    make_slice(&make, "kernel", "long", 800, 1400);
+    make_thread(&make, "1", "1");
+    make_begin(&make, "user_annotation", "open", 50);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_U64(ledger_count(trace, "wild_duration"), 4);
+    EXPECT_I64(dur_of(trace, "second", 100), 10);
+    EXPECT_I64(dur_of(trace, "first", 120), 10);
+    EXPECT_I64(dur_of(trace, "open", 50), 1350);
+    size_t n = 0;
+    const struct marey_raw_dur *raw = marey_trace_raw_durs(trace, &n);
+    for (size_t i = 1; i < n; i++)
+        EXPECT_TRUE(raw[i - 1].slice_idx < raw[i].slice_idx);
+    marey_trace_free(trace);
+}
+
 /* Nor is another slice on its stream that never ends, which counts as no successor that ended. */
 static void what_never_ends_is_not_as_long_as_a_wild_duration(void **state)
 {
@@ -512,6 +541,7 @@ int main(void)
         cmocka_unit_test(a_wild_duration_ends_at_the_next_operation),
         cmocka_unit_test(what_may_be_is_not_clipped),
         cmocka_unit_test(each_wild_duration_is_judged_by_the_raw_ones),
+        cmocka_unit_test(what_is_cut_leaves_nothing_to_cut),
         cmocka_unit_test(what_never_ends_is_not_as_long_as_a_wild_duration),
         cmocka_unit_test(what_begins_behind_the_window_lasts_to_the_last_slice),
         cmocka_unit_test(a_time_far_from_all_others_is_told),
