@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, 
 from marey import _core
 from marey._columns import average_columns, data_frame
 from marey._events import DEVICE_KINDS, Event, missing, parse_json, us_of
-from marey._torch_names import TorchRowNames
+from marey._torch_names import BACKWARD_SCOPE, EVALUATE, TorchRowNames
 from marey._warn import warn
 
 if TYPE_CHECKING:
@@ -219,6 +219,8 @@ class Row(TorchRowNames):
     input_shapes: list[Any] | None
     stack: list[str] | None
     overload_name: str | None
+    _left_scope: int | None = field(repr=False, compare=False)
+    """Where the earliest call is gone."""
     first: Event | None = field(repr=False, compare=False)
     """The earliest call."""
 
@@ -227,8 +229,9 @@ class Row(TorchRowNames):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By value, without the earliest call, which would carry the whole trace."""
-        values = [getattr(self, each.name) for each in fields(self) if each.name != "first"]
-        return Row, (*values, None)
+        own = "_left_scope", "first"
+        values = [getattr(self, each.name) for each in fields(self) if each.name not in own]
+        return Row, (*values, self.scope, None)
 
     def __getattr__(self, name: str) -> Any:
         from marey._torch import FunctionEventAvg
@@ -297,10 +300,20 @@ def _row(trace: Trace | None, record: AverageRecord) -> Row:
         input_shapes=parse_json(shapes) if shapes else None,
         stack=stack.split(";") if stack else None,
         overload_name=record.overload_id,
+        _left_scope=None,
         first=None
         if trace is None or record.first_slice is None
         else Event(trace, record.first_slice),
     )
+
+
+def _with_nodes(rows: list[Row]) -> list[Row]:
+    """Nodes of autograd are told by the engine's rows, where their calls are gone."""
+    names = {row.key for row in rows}
+    return [
+        replace(row, _left_scope=BACKWARD_SCOPE) if f"{EVALUATE}{row.key}" in names else row
+        for row in rows
+    ]
 
 
 def _sum(times_ns: Iterable[int | None]) -> int:
@@ -327,6 +340,8 @@ class Averages(Sequence[Row]):
     def _rows(self) -> list[Row]:
         """Made when they are asked for: a table needs none of them."""
         rows = [_row(self._trace, AverageRecord(*record)) for record in self._core.rows()]
+        if self._trace is None:
+            rows = _with_nodes(rows)
         if not self._grouping.by_overload:
             return rows
         # Also where they are of parts that were grouped without: "" is no name, as in a trace.
@@ -407,6 +422,7 @@ class Averages(Sequence[Row]):
             input_shapes=None,
             stack=None,
             overload_name=None,
+            _left_scope=None,
             first=None,
         )
 

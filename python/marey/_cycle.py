@@ -107,7 +107,10 @@ class Recording:
 
 
 def trace_of(
-    recordings: list[Recording], metadata: dict[str, str], about: dict[str, str] | None = None
+    recordings: list[Recording],
+    metadata: dict[str, str],
+    about: dict[str, str] | None = None,
+    n_let_go: int = 0,
 ) -> Trace:
     """One trace of them. What the library does not take of the metadata is told, and taken out
     of it: what was recorded is worth more."""
@@ -123,10 +126,10 @@ def trace_of(
                 session.add_meta(key, json_text)
         except ValueError as error:
             refused.append((key, error))
-    if len(sessions) == 1:
+    if len(sessions) == 1 and n_let_go == 0:
         core = sessions[0].trace(rank.rank, rank.world_size)
     else:
-        core = _core.trace_sessions(sessions, rank.rank, rank.world_size)
+        core = _core.trace_sessions(sessions, rank.rank, rank.world_size, n_let_go)
     for key, reason in refused:
         metadata.pop(key, None)
         tell(f"the trace has no metadata {key!r}: {reason}")
@@ -277,9 +280,13 @@ class Cycle(Company):
     @property
     def stats(self) -> SessionStats:
         """What its recording came to."""
-        if self._left is not None:
-            return self._left.stats
-        return add_stats([recording.stats for recording in self._recordings])
+        if self._left is None:
+            try:
+                return add_stats([recording.stats for recording in self._recordings])
+            except ValueError:
+                if self._left is None:
+                    raise  # it is not that another thread's step() has let it go just now
+        return self._left.stats
 
     @property
     def are_whole(self) -> bool:
@@ -468,7 +475,7 @@ class Cycle(Company):
             averages = LeftAverages.of_trace(
                 self.own_trace(), self._asked.has_inputs, self._joins_steps
             )
-            self._summary = Left(self.stats, averages)
+            self._summary = Left(self.stats._replace(held_bytes=0), averages)
             self._keep(kept)  # another one would only take memory
 
     def let_go(self) -> None:

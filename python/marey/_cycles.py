@@ -206,7 +206,7 @@ class Cycles(Company):
             whole = [cycle for cycle in cycles if cycle.is_whole]
             self._tell_let_go(len(cycles), len(whole))
             try:
-                return self._trace_of(whole)
+                return self._trace_of(whole, len(cycles) - len(whole))
             except (RuntimeError, ValueError):
                 if self._are_still(whole):
                     raise
@@ -236,16 +236,17 @@ class Cycles(Company):
         """Else another thread's step() has let one go just now."""
         return whole == [cycle for cycle in self.shown() if cycle.is_whole]
 
-    def _trace_of(self, whole: list[Cycle]) -> Trace:
-        if len(whole) == 1:
+    def _trace_of(self, whole: list[Cycle], n_let_go: int) -> Trace:
+        """n_let_go: cycles before them, which its ledger tells."""
+        if len(whole) == 1 and n_let_go == 0:
             return whole[0].own_trace()
-        key = tuple(cycle.settled for cycle in whole)
+        key = n_let_go, *(cycle.settled for cycle in whole)
         joined = self._joined
         if joined is not None and joined[0] == key:
             return joined[1]
         recordings = [recording for cycle in whole for recording in cycle.recordings]
-        trace = trace_of(recordings, self.metadata)
-        if None not in key and key == tuple(cycle.settled for cycle in whole):
+        trace = trace_of(recordings, self.metadata, None, n_let_go)
+        if None not in key and key[1:] == tuple(cycle.settled for cycle in whole):
             self._joined = key, trace
         return trace
 
@@ -271,8 +272,10 @@ class Cycles(Company):
             whole = [cycle for cycle, left in each if left is None]
             if not gone and not whole:
                 raise self._nothing_yet()
+            # Averages of what went are there too, so that they need not be told; one trace for both.
+            n_told = len(self.shown()) - len(whole) if len(whole) > 1 else 0
             try:
-                return gone, self._trace_of(whole) if whole else None
+                return gone, self._trace_of(whole, n_told) if whole else None
             except (RuntimeError, ValueError):
                 if self._are_still(whole):
                     raise

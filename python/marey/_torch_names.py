@@ -268,7 +268,11 @@ class TorchRowNames(TorchNames):
     if TYPE_CHECKING:
 
         @property
+        def kind(self) -> str: ...
+        @property
         def first(self) -> Event | None: ...
+        @property
+        def _left_scope(self) -> int | None: ...
 
     @property
     def cpu_parent(self) -> Event | None:
@@ -285,7 +289,12 @@ class TorchRowNames(TorchNames):
 
     @property
     def scope(self) -> int:
-        return FUNCTION_SCOPE if self.first is None else self.first.scope
+        if self.first is not None:
+            return self.first.scope
+        if self._left_scope is not None:
+            return self._left_scope
+        is_user = self.kind in ("annotation", "device annotation")
+        return USER_SCOPE if is_user else FUNCTION_SCOPE
 
 
 def _int_of(value: Any) -> int:

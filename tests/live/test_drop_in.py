@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import pickle
 import re
 import warnings
 from collections import Counter
@@ -457,6 +458,24 @@ def test_events_have_torchs_attributes() -> None:
 
     assert figures(ours) == figures(theirs)
     assert rows(ours) == rows(theirs)
+
+
+def test_rows_have_their_scope_where_cycles_were_let_go() -> None:
+    def scopes(keep_bytes: int | None) -> dict[str, int]:
+        plan = marey.schedule(wait=0, warmup=0, active=1)
+        weight = torch.ones(2, requires_grad=True)
+        with marey.profiler.profile(schedule=plan, keep_bytes=keep_bytes) as prof:
+            for _ in range(5):
+                (weight * 2).sum().backward()
+                prof.step()
+        assert all(cycle.is_whole for cycle in prof.cycles) == (keep_bytes is None)
+        rows = prof.key_averages()
+        assert [row.scope for row in pickle.loads(pickle.dumps(list(rows)))] == [r.scope for r in rows]
+        return {row.key: row.scope for row in rows}
+
+    of_all, of_left = scopes(None), scopes(1)
+    assert of_left == of_all
+    assert set(of_all.values()) == {0, 1, 7}
 
 
 def test_torchs_own_numbers_are_to_be_had() -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,6 +108,32 @@ def test_averages_of_many_cycles_that_were_let_go_are_added_up() -> None:
         prof.cycles[0].key_averages()
     late = [cycle for cycle in prof.cycles if not cycle.is_whole][-64]
     assert {row.key for row in late.key_averages()} >= {"outer", f"ProfilerStep#{late.steps[0]}"}
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_trace_tells_the_cycles_that_were_let_go(profile: Any, tmp_path: Path) -> None:
+    of_cycles = []
+    with profile(
+        schedule=marey.schedule(wait=0, warmup=0, active=1),
+        keep_bytes=1,
+        on_trace_ready=lambda prof: of_cycles.append(prof.cycles[-1].trace.ledger),
+    ) as prof:
+        for _ in range(20):
+            work()
+            prof.step()
+    n_whole = sum(cycle.is_whole for cycle in prof.cycles)
+    with pytest.warns(UserWarning, match=f"of 20 cycles the last {n_whole} are whole"):
+        prof.export_chrome_trace(str(tmp_path / "last.json"))
+    assert {row.reason: row.count for row in prof.trace.ledger.rows}["let_go"] == 20 - n_whole
+    assert prof.trace.grade.letter == "C"
+    again = marey.load(tmp_path / "last.json")
+    assert {row.reason: row.count for row in again.ledger.rows}["lost_before"] == 20 - n_whole
+    # Who looks at a cycle misses nothing, nor do averages, which are of all.
+    assert not any(row.reason == "let_go" for ledger in of_cycles for row in ledger.rows)
+    assert "let_go" not in prof.key_averages().table(layout="marey")
+    assert prof.stats.held_bytes <= prof.stats.pool_bytes
+    assert [cycle.stats.held_bytes > 0 for cycle in prof.cycles] == [c.is_whole for c in prof.cycles]
 
 
 @pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")

@@ -181,6 +181,9 @@ def test_workers_are_in_the_cycles_in_which_they_worked(profile: Any, keep_bytes
     lasting.end()
     rows = [row for row in prof.key_averages() if row.key.startswith("step")]
     assert {row.key: row.count for row in rows} == {"step 2": 1, "step 5": 1, "step 8": 1}
+    table = prof.key_averages().table()
+    assert "2 processes of one program)" in table
+    assert "apart in time" not in table
     for cycle, step in zip(prof.cycles, ["step 2", "step 5", "step 8"], strict=True):
         rows = [row for row in cycle.key_averages() if row.key.startswith("step")]
         assert [row.key for row in rows] == [step]
