@@ -21,7 +21,7 @@ static const char *skip_white(const char *at, const char *end)
     return at;
 }
 
-struct marey_object_look marey__resync_look(const char *at, const char *end)
+static struct marey_object_look look_at(const char *at, const char *end, bool is_whole)
 {
     struct marey_json json = marey__json((struct marey_str){at, (size_t)(end - at)});
     struct marey_object_look look = {.end = NULL};
@@ -32,6 +32,8 @@ struct marey_object_look marey__resync_look(const char *at, const char *end)
     while (marey__json_key(&json, &key)) {
         const char first = marey__json_peek(&json);
         look.has_list |= first == '[' && marey__json_spells(key, "traceEvents");
+        if (look.has_list && !is_whole)
+            return look;
         const bool is_phase = first == '"' && marey__json_spells(key, "ph");
         const struct marey_str value = marey__json_raw(&json);
         look.has_phase |= is_phase;
@@ -42,24 +44,27 @@ struct marey_object_look marey__resync_look(const char *at, const char *end)
     return look;
 }
 
-/* What is no record and never ends must not be read again and again. */
-static struct marey_object_look look_at_record(const char *at, const char *end)
+struct marey_object_look marey__resync_look(const char *at, const char *end)
 {
-    const bool is_long = end - at > MAREY_RECORD_LOOK_BYTES;
+    return look_at(at, end, false);
+}
 
-    return marey__resync_look(at, is_long ? at + MAREY_RECORD_LOOK_BYTES : end);
+/* What is no record and never ends must not be read again and again. */
+static const char *record_until(const char *at, const char *end)
+{
+    return end - at > MAREY_RECORD_LOOK_BYTES ? at + MAREY_RECORD_LOOK_BYTES : end;
 }
 
 bool marey__resync_is_record(const char *at, const char *end)
 {
-    const struct marey_object_look look = look_at_record(at, end);
+    const struct marey_object_look look = look_at(at, record_until(at, end), false);
 
     return look.has_phase && !look.has_list;
 }
 
 bool marey__resync_is_element(const char *at, const char *end)
 {
-    const struct marey_object_look look = look_at_record(at, end);
+    const struct marey_object_look look = look_at(at, record_until(at, end), true);
 
     if (look.has_phase && !look.has_list)
         return true;

@@ -58,6 +58,8 @@ struct marey_object_look {
     bool is_cut;     /* the text ends in it */
     const char *end; /* behind it; NULL: it does not end in the text, or is no JSON */
 };
+
+/* Of an object at `at`, up to its list of records if it has one: that tells what it is. */
 struct marey_object_look marey__resync_look(const char *at, const char *end);
 
 /* True if a record begins at `at`: an object with a ph and without a list of records. */
