@@ -71,8 +71,10 @@ enum marey_part_record marey__part_record(struct marey_file_part *part, struct m
     const struct marey_str original = find(args->text, MAREY_SOURCE_ORIGINAL);
     if (original.ptr == NULL)
         return MAREY_PART_KEEP;
+    if (original.len == 0 || original.ptr[0] != '{') /* null; what else was no object is none now */
+        return MAREY_PART_ADDED;
     args->text = original;
-    return marey__str_is_c(original, "null") ? MAREY_PART_ADDED : MAREY_PART_KEEP;
+    return MAREY_PART_KEEP;
 }
 
 static uint32_t intern_raw(struct marey_intern *strings, struct marey_textbuf *scratch,

@@ -559,3 +559,24 @@ def test_what_is_written_steps_back_no_more_often(how: str, command: Path, tmp_p
     read = [[(e.name, e.start_ns, e.dur_ns) for e in marey.load(file).events()] for file in files]
     assert read[0] == read[1]
     assert [marey.load(file).ledger["findings"]["clock_stepped_back"] for file in files] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("value", ["2null", "5", '"x"', "[1]", "null"])
+@pytest.mark.parametrize("how", ["", "repair"])
+def test_a_name_of_a_process_that_was_no_object_is_written_once(
+    how: str, value: str, command: Path, tmp_path: Path
+) -> None:
+    """In a file of several files each name of a process holds what it was in its own."""
+    record = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}'
+    name = '{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "python"}}'
+    files = [tmp_path / f"{i}.json" for i in range(2)]
+    for file in files:
+        file.write_text(f'{{"traceEvents": [{name}, {record}]}}', encoding="utf-8")
+    damaged, once_, twice = (tmp_path / name for name in ("damaged.json", "once.json", "twice.json"))
+    assert run(command, "convert", *files, damaged).returncode == 0
+    text = damaged.read_text("utf-8")
+    own = '"marey": {"name": "python"}'
+    assert text.count(own) == 2
+    damaged.write_text(text.replace(own, f'"marey": {value}'), encoding="utf-8")
+    first = write(command, how, damaged, once_)
+    assert write(command, how, once_, twice) == first
