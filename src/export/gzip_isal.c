@@ -46,7 +46,9 @@ struct marey_gzip *marey__gzip_new(const struct marey_alloc *alloc, int level, m
     gzip->sink = sink;
     gzip->ctx = ctx;
     gzip->tables_bytes = levels[row].tables_bytes;
-    gzip->tables = marey__alloc(alloc, gzip->tables_bytes, 1);
+    /* Of zeros: it looks at places that it has not written, and what it makes must not hang on
+     * them. */
+    gzip->tables = marey__alloc_zero(alloc, gzip->tables_bytes, 1);
     if (gzip->tables == NULL) {
         marey__gzip_free(gzip);
         return NULL;
