@@ -16,11 +16,16 @@ struct marey_json marey__json(struct marey_str text)
     };
 }
 
+const char *marey__json_skip_white(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+        at++;
+    return at;
+}
+
 static void skip_space(struct marey_json *json)
 {
-    while (json->at < json->end &&
-           (*json->at == ' ' || *json->at == '\n' || *json->at == '\t' || *json->at == '\r'))
-        json->at++;
+    json->at = marey__json_skip_white(json->at, json->end);
 }
 
 char marey__json_peek(struct marey_json *json)

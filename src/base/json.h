@@ -29,6 +29,9 @@ struct marey_json {
 
 struct marey_json marey__json(struct marey_str text);
 
+/* Behind the white space that JSON knows, at most at `end`. */
+const char *marey__json_skip_white(const char *at, const char *end);
+
 /* The first byte of the next value ('{', '[', '"', 't', '-', '1', ...), 0 at the end. */
 char marey__json_peek(struct marey_json *json);
 

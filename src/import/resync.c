@@ -14,13 +14,6 @@
 /* Damage with a bracket every few bytes would be read anew from each of them to the end. */
 #define MAX_TRIED_BYTES (16 * (size_t)MAX_TAIL_BYTES)
 
-static const char *skip_white(const char *at, const char *end)
-{
-    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
-        at++;
-    return at;
-}
-
 static struct marey_object_look look_at(const char *at, const char *end, bool is_whole)
 {
     struct marey_json json = marey__json((struct marey_str){at, (size_t)(end - at)});
@@ -72,7 +65,7 @@ bool marey__resync_is_element(const char *at, const char *end)
         return false;
     const bool is_long = end - look.end > MAREY_HEAD_LOOK_BYTES;
     const char *until = is_long ? look.end + MAREY_HEAD_LOOK_BYTES : end;
-    const char *next = skip_white(look.end, until);
+    const char *next = marey__json_skip_white(look.end, until);
     return next < until && (*next == ',' || *next == ']');
 }
 
@@ -83,11 +76,11 @@ const char *marey__resync_record(const char *from, const char *until, const char
         at = memchr(at, '}', (size_t)(until - at));
         if (at == NULL)
             return NULL;
-        const char *comma = skip_white(at + 1, end);
+        const char *comma = marey__json_skip_white(at + 1, end);
         const bool has_comma = comma < end && *comma == ',';
         if (wants_comma && !has_comma)
             continue;
-        const char *brace = has_comma ? skip_white(comma + 1, end) : comma;
+        const char *brace = has_comma ? marey__json_skip_white(comma + 1, end) : comma;
         if (brace < end && *brace == '{' && marey__resync_is_record(brace, end))
             return brace;
     }
@@ -108,7 +101,7 @@ const char *marey__resync_line(const char *from, const char *until, const char *
         at = memchr(at, '\n', (size_t)(until - at));
         if (at == NULL)
             return NULL;
-        at = skip_white(at, end);
+        at = marey__json_skip_white(at, end);
         if (at < end && *at == '{' && marey__resync_is_record(at, end))
             return at;
     }
@@ -145,7 +138,7 @@ static bool is_afterword(const char *at, const char *end)
  * members to *n_tried. */
 static bool is_tail(const char *at, const char *end, size_t *n_tried)
 {
-    at = skip_white(at, end);
+    at = marey__json_skip_white(at, end);
     if (at == end)
         return true;
     if (*at == '}')
@@ -192,7 +185,7 @@ static bool begins_with_key(const char *at, const char *end, size_t n)
         return false;
     if (end - at > MAREY_HEAD_LOOK_BYTES)
         end = at + MAREY_HEAD_LOOK_BYTES;
-    at = skip_white(at + 1, end);
+    at = marey__json_skip_white(at + 1, end);
     if (at == end || *at != '"')
         return false;
     const char *close = memchr(at + 1, '"', (size_t)(end - at - 1));
@@ -232,10 +225,10 @@ const char *marey__resync_list(const char *from, const char *end)
         at = memmem(at, (size_t)(end - at), key, sizeof key - 1);
         if (at == NULL)
             return NULL;
-        const char *next = skip_white(at + sizeof key - 1, end);
+        const char *next = marey__json_skip_white(at + sizeof key - 1, end);
         if (next == end || *next != ':')
             continue;
-        next = skip_white(next + 1, end);
+        next = marey__json_skip_white(next + 1, end);
         if (next < end && *next == '[')
             return next + 1;
     }

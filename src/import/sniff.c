@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "import/resync.h"
 
@@ -97,18 +98,11 @@ const char *marey__sniff_list(struct marey_str head)
 
 /* ---- behind junk --------------------------------------------------------------------------- */
 
-static const char *skip_white(const char *at, const char *end)
-{
-    while (at < end && memchr(" \n\r\t", *at, 4) != NULL)
-        at++;
-    return at;
-}
-
 /* Zeros and byte order marks too: what a file system or a second writer leaves. */
 static const char *skip_blank(const char *at, const char *end)
 {
     for (;;) {
-        at = skip_white(at, end);
+        at = marey__json_skip_white(at, end);
         if (at < end && *at == '\0')
             at++;
         else if (end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
@@ -133,7 +127,7 @@ static bool begins_document(const char *at, const char *end)
 
     if (list == NULL)
         return look.is_cut && marey__resync_begins_trace(at, end);
-    list = skip_white(list, end);
+    list = marey__json_skip_white(list, end);
     return list == end || *list == ']' || look_at(list, end).has_phase;
 }
 
@@ -143,7 +137,7 @@ static bool begins_trace(const char *at, const char *end)
     if (begins_document(at, end))
         return true;
     if (at < end && *at == '[') {
-        at = skip_white(at + 1, end);
+        at = marey__json_skip_white(at + 1, end);
         if (begins_document(at, end))
             return true;
     }
@@ -180,7 +174,7 @@ const char *marey__sniff_behind_junk(struct marey_str head)
         head.ptr + (head.len < MAREY_JUNK_LOOK_BYTES ? head.len : MAREY_JUNK_LOOK_BYTES);
     const char *until =
         head.len < MAREY_JUNK_BYTES ? head.ptr + head.len : head.ptr + MAREY_JUNK_BYTES;
-    const char *first = skip_white(head.ptr, end);
+    const char *first = marey__json_skip_white(head.ptr, end);
     const char *at = skip_blank(first, until);
 
     if (at > first && at < until && begins_trace(at, end))
@@ -196,7 +190,7 @@ const char *marey__sniff_behind_junk(struct marey_str head)
         if (at < end && begins_trace(at, end))
             return at;
     } else if (is_list) {
-        const char *value = skip_white(at + 1, end);
+        const char *value = marey__json_skip_white(at + 1, end);
         if (value == end || *value == '{' || *value == ']' ||
             marey__resync_behind_values(value, end) != NULL)
             return NULL;
