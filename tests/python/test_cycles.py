@@ -11,21 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import names, work
 
 import marey
 from marey import _cycle, _cycles, profiler, record_function
 from marey._cycle import Recording
 
 PROFILES = [marey.profile, profiler.profile]
-
-
-def names(prof: Any) -> list[str | None]:
-    return [event.name for event in prof.events()]
-
-
-def work(name: str = "work") -> None:
-    with record_function(name):
-        pass
 
 
 @pytest.mark.parametrize("profile", PROFILES)

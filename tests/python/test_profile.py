@@ -19,19 +19,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import names, work
 
 import marey
 from marey import ProfilerAction as Action
 from marey import _machine, _profile, profiler, record_function
-
-
-def names(prof: marey.profile) -> list[str | None]:
-    return [event.name for event in prof.events()]
-
-
-def work(name: str = "work") -> None:
-    with record_function(name):
-        pass
 
 
 # ---- without a schedule ------------------------------------------------------------------------

@@ -5,28 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from loops import n_calls, run, work
 
 import marey
 from marey import ProfilerAction as Action
-from marey import autograd_profiler, profiler, record_function
+from marey import autograd_profiler, profiler
 
 PROFILES = [marey.profile, profiler.profile]
-
-
-def work() -> None:
-    with record_function("work"):
-        pass
-
-
-def run(prof: Any, n_steps: int) -> None:
-    with prof:
-        for _ in range(n_steps):
-            work()
-            prof.step()
-
-
-def n_calls(results: Any) -> int:
-    return sum(row.count for row in results.key_averages() if row.key == "work")
 
 
 @pytest.fixture(params=PROFILES, ids=["marey.profile", "marey.profiler.profile"])

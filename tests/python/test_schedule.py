@@ -11,31 +11,17 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import loops
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import n_calls, run, work
 
 import marey
 from marey import ProfilerAction as Action
 from marey import _core, _cycle, _machine, profiler, record_function
 
 PROFILES = [marey.profile, profiler.profile]
-
-
-def work(name: str = "work") -> None:
-    with record_function(name):
-        pass
-
-
-def run(prof: Any, n_steps: int) -> None:
-    with prof:
-        for _ in range(n_steps):
-            work()
-            prof.step()
-
-
-def n_calls(results: Any, key: str = "work") -> int:
-    return sum(row.count for row in results.key_averages() if row.key == key)
 
 
 @pytest.fixture(params=PROFILES, ids=["marey.profile", "marey.profiler.profile"])
@@ -79,7 +65,7 @@ def test_no_step_that_was_reached_is_no_call(profile: Any) -> None:
     )
     with pytest.warns(UserWarning, match="^0 of 2 active steps were reached in 2 steps") as said:
         run(prof, 2)
-    assert said[0].filename == __file__
+    assert said[0].filename == loops.__file__
     assert seen == []
     assert prof.cycles == ()
 
@@ -96,7 +82,7 @@ def test_a_part_of_a_cycle_is_marked(profile: Any, tmp_path: Path) -> None:
     prof = profile(schedule=marey.schedule(wait=1, warmup=1, active=2), on_trace_ready=ready)
     with pytest.warns(UserWarning, match="^cycle 1 has 1 of 2 active steps: ") as said:
         run(prof, 3)
-    assert said[0].filename == __file__
+    assert said[0].filename == loops.__file__
     assert seen == ["<marey.Cycle 1, steps 2 to 2, 1 of 2 active>"]
     (cycle,) = prof.cycles
     assert (cycle.is_partial, cycle.steps, cycle.n_active) == (True, [2], 2)
