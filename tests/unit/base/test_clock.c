@@ -2,7 +2,33 @@
  * test_clock.c - ticks become nanoseconds on the line through two moments.
  */
 #include "base/clock.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "support/expect.h"
+
+#define LOOK_NS 10
+
+/* A clock that moves by LOOK_NS a look, and by what is lost before that look: a thread that is off
+ * its core. It is the system's where nothing tells what is lost. */
+static struct {
+    int n_looks;
+    int64_t now_ns;
+    int64_t (*lost_ns)(int look);
+} made_up;
+
+/* In place of the C library's.
+ * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+    if (made_up.lost_ns == NULL)
+        return (int)syscall(SYS_clock_gettime, id, ts);
+    made_up.now_ns += LOOK_NS + made_up.lost_ns(made_up.n_looks++);
+    ts->tv_sec = made_up.now_ns / MAREY_NS_PER_S;
+    ts->tv_nsec = made_up.now_ns % MAREY_NS_PER_S;
+    return 0;
+}
 
 static struct marey_clock_pair pair(uint64_t ticks, int64_t ns)
 {
@@ -68,6 +94,45 @@ static void clock_pair_is_narrow_and_goes_on(void **state)
     }
 }
 
+/* A bracket looks six times: system, ticks, system, epoch, ticks, system. */
+#define N_LOOKS 6
+#define SURE_BRACKET 3
+
+/* In the one bracket a little goes between the ticks, in all others much outside of them. */
+static int64_t lost_before_the_ticks(int look)
+{
+    if (look / N_LOOKS == SURE_BRACKET)
+        return look % N_LOOKS == 2 ? 100 : 0;
+    return look % N_LOOKS == 1 ? 100000 : 0;
+}
+
+static int64_t lost_behind_the_ticks(int look)
+{
+    if (look / N_LOOKS == SURE_BRACKET)
+        return look % N_LOOKS == 4 ? 100 : 0;
+    return look % N_LOOKS == 5 ? 100000 : 0;
+}
+
+static void expect_sure(int64_t (*lost_ns)(int look))
+{
+    made_up.n_looks = 0;
+    made_up.now_ns = 1000;
+    made_up.lost_ns = lost_ns;
+    const struct marey_clock_pair best = marey__clock_pair(false);
+    made_up.lost_ns = NULL;
+
+    EXPECT_I64(best.width_ns, (N_LOOKS - 1) * LOOK_NS + 100);
+    EXPECT_TRUE(best.ticks < (uint64_t)best.epoch_ns + 100);
+    EXPECT_TRUE(best.ticks + 100 > (uint64_t)best.monotonic_ns);
+}
+
+static void clock_pair_is_of_the_moment_whose_bound_is_narrow(void **state)
+{
+    (void)state;
+    expect_sure(lost_before_the_ticks);
+    expect_sure(lost_behind_the_ticks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -76,6 +141,7 @@ int main(void)
         cmocka_unit_test(clock_line_takes_a_tick_for_a_nanosecond_without_a_second_moment),
         cmocka_unit_test(clock_line_stays_exact_over_a_week),
         cmocka_unit_test(clock_pair_is_narrow_and_goes_on),
+        cmocka_unit_test(clock_pair_is_of_the_moment_whose_bound_is_narrow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
