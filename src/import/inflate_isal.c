@@ -19,6 +19,17 @@ struct marey_inflate {
     bool is_sum;     /* its check sum is all that is wrong: the member is over */
 };
 
+/* Damage leads the library to places of its state that it has not written: what stood there before
+ * would become text, another with each reading. */
+static void begin_member(struct marey_inflate *inflate)
+{
+    memset(&inflate->state, 0, sizeof inflate->state);
+    isal_inflate_init(&inflate->state);
+    inflate->state.crc_flag = ISAL_GZIP;
+    inflate->is_damaged = false;
+    inflate->is_sum = false;
+}
+
 struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
 {
     struct marey_inflate *inflate = marey__alloc(alloc, 1, sizeof *inflate);
@@ -26,10 +37,7 @@ struct marey_inflate *marey__inflate_new(const struct marey_alloc *alloc)
     if (inflate == NULL)
         return NULL;
     inflate->alloc = *alloc;
-    inflate->is_damaged = false;
-    inflate->is_sum = false;
-    isal_inflate_init(&inflate->state);
-    inflate->state.crc_flag = ISAL_GZIP;
+    begin_member(inflate);
     return inflate;
 }
 
@@ -57,9 +65,7 @@ void marey__inflate_free(struct marey_inflate *inflate)
 
 void marey__inflate_reset(struct marey_inflate *inflate)
 {
-    inflate->is_damaged = false;
-    isal_inflate_reset(&inflate->state);
-    inflate->state.crc_flag = ISAL_GZIP;
+    begin_member(inflate);
 }
 
 /* Text from before the damage that did not fit the room of the call which met it. Without it
