@@ -140,6 +140,30 @@ static bool is_home_of_packages(struct marey_str text, size_t at)
            marey__str_ends((struct marey_str){text.ptr, n}, "/lib/python");
 }
 
+/* What no part of a name may hold, whatever stands around it. */
+static bool is_telling(struct marey_str text)
+{
+    static const char *const words[] = {"bearer", "passw",   "secret",   "api_key",
+                                        "apikey", "api key", "api\tkey", "api-key"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (marey__str_holds_caseless(text, words[i]))
+            return true;
+    return marey__form_has_address(text);
+}
+
+/* So much of a frame as may be shown: its function only with it, nothing without its file. */
+static struct marey_str shown_frame(struct marey_str text)
+{
+    const struct marey_str frame = {text.ptr, frame_len(text)};
+    const struct marey_str file = {text.ptr, frame.len > 0 ? file_len(text) : 0};
+    if (is_telling(file))
+        return (struct marey_str){text.ptr, 0};
+    if (!is_telling(behind(frame, file.len)))
+        return frame;
+    const char *close = memchr(frame.ptr, ')', frame.len);
+    return (struct marey_str){frame.ptr, (size_t)(close - frame.ptr) + 1};
+}
+
 /* The file of code with its line and function in which the text ends: as far as a known package,
  * else without folders. Empty if it ends in none. */
 static struct marey_str shown_file(struct marey_str text)
@@ -158,8 +182,7 @@ static struct marey_str shown_file(struct marey_str text)
         bool is_path = false;
         none_before = i + path_len(rest, &is_path);
     }
-    const struct marey_str rest = behind(text, name);
-    return (struct marey_str){rest.ptr, frame_len(rest)};
+    return shown_frame(behind(text, name));
 }
 
 /* ---- names ---- */
@@ -195,15 +218,12 @@ static bool is_risky(struct marey_str text, size_t at)
 
 bool marey__scrub_is_harmless(struct marey_str text)
 {
-    static const char *const words[] = {"bearer", "passw",   "secret",   "api_key",
-                                        "apikey", "api key", "api\tkey", "api-key"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (marey__str_holds_caseless(text, words[i]))
-            return false;
+    if (is_telling(text))
+        return false;
     for (size_t i = 0; i < text.len; i++)
         if (is_risky(text, i))
             return false;
-    return !marey__form_has_address(text);
+    return true;
 }
 
 /* With what a name begins that readers look for, before a name of its own. */

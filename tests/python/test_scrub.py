@@ -296,6 +296,19 @@ def test_an_address_in_a_name_is_not_shown(address: str, command: Path, tmp_path
     assert address not in text and "c10::add" in text and "d::e::f0" in text
 
 
+@pytest.mark.parametrize(("frame", "shown"), [
+    ("/home/u/run_10.1.2.3.py(3): f", ""), ("password_x.py(3): f", ""), ("torch/10.1.2.3/x.py(3): f", ""),
+    ("x.py(3): password_y", "x.py(3)"), ("/home/u/torch/x.py(3): my_secret", "x.py(3)"),
+    ("torch/nn/x.py(3): secret.f", "torch/nn/x.py(3)"), ("/home/u/x.py(3): f", "x.py(3): f"),
+])  # fmt: skip
+def test_what_a_frame_tells_is_not_shown(frame: str, shown: str, command: Path, tmp_path: Path) -> None:
+    stacks = [{**OP, "name": "a", "args": {"Call stack": f"{frame};x.py(1): g"}}, {**OP, "name": frame, "ts": 50}]
+    once = scrub(command, {"traceEvents": stacks}, tmp_path)
+    stack, name = (json.loads(once)["traceEvents"][0]["args"]["Call stack"], json.loads(once)["traceEvents"][1]["name"])
+    assert (name, stack) == (shown or "scrubbed 0", f"{shown or 'scrubbed'};x.py(1): g")
+    assert scrub(command, json.loads(once), tmp_path) == once
+
+
 def test_a_long_name_takes_time_that_grows_with_its_length(command: Path, tmp_path: Path) -> None:
     for path in ("site-packages/re/" * 100_000, "/lib/python3/re//" * 100_000, "site-packages/re/.." * 100_000):
         trace = {"traceEvents": [{**OP, "name": path}, {**OP, "ts": 50, "name": f"{path}site-packages/re/x.py(3): f"}]}
