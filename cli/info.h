@@ -69,8 +69,9 @@ struct info {
     uint64_t n_devices; /* that have a stream here */
     int64_t start_ns;   /* of the earliest slice; MAREY_UNKNOWN if there is none */
     int64_t end_ns;
-    size_t n_gaps;   /* of all sources, in which nothing was recorded */
-    int64_t gaps_ns; /* their sum */
+    size_t n_gaps;      /* of all processes, in which nothing was recorded of one */
+    int64_t gaps_ns;    /* their sum, of the process that has most */
+    bool is_of_several; /* processes: that is no part of the window of all */
     struct marey_ledger ledger;
 };
 

@@ -320,12 +320,23 @@ static void name_lists(struct info *info, const struct marey_category *categorie
     }
 }
 
-static void count_gaps(struct info *info)
+/* Those of a process stand together. */
+static void count_gaps(struct info *info, const struct marey_source *sources)
 {
     const struct marey_gap *gaps = marey_trace_gaps(info->trace, &info->n_gaps);
+    uint32_t process = 0;
+    int64_t sum_ns = 0;
 
-    for (size_t i = 0; i < info->n_gaps; i++)
-        add_ns(&info->gaps_ns, gaps[i].end_ns - gaps[i].start_ns);
+    for (size_t i = 0; i < info->n_sources; i++)
+        info->is_of_several |= sources[i].cycle_of != sources[0].cycle_of;
+    for (size_t i = 0; i < info->n_gaps; i++) {
+        const uint32_t own = sources[gaps[i].source_idx].cycle_of;
+        if (own != process)
+            sum_ns = 0;
+        process = own;
+        add_ns(&sum_ns, gaps[i].end_ns - gaps[i].start_ns);
+        info->gaps_ns = sum_ns > info->gaps_ns ? sum_ns : info->gaps_ns;
+    }
 }
 
 enum marey_status info_collect(struct marey_trace *trace, struct info *info,
@@ -352,7 +363,7 @@ enum marey_status info_collect(struct marey_trace *trace, struct info *info,
     if (!count_tracks(info))
         return MAREY_NOMEM;
     count_points(info);
-    count_gaps(info);
+    count_gaps(info, sources);
 
     /* From here on ids are no places in these lists any more. */
     qsort(info->categories, info->n_categories, sizeof *info->categories, compare_categories);

@@ -195,7 +195,8 @@ static void add_window(struct text *text, const struct info *info)
     text_add(text, ", \"dur_ns\": ");
     text_add_json_number(text, is_known ? info->end_ns - info->start_ns : MAREY_UNKNOWN);
     text_add(text, ", \"gaps\": %zu, \"gaps_ns\": ", info->n_gaps);
-    text_add_json_number(text, info->gaps_ns);
+    text_add_json_number(text,
+                         info->is_of_several && info->n_gaps > 0 ? MAREY_UNKNOWN : info->gaps_ns);
     text_add(text, "},\n");
 }
 

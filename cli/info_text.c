@@ -373,8 +373,11 @@ static void add_window(struct text *text, const struct info *info)
     if (info->n_gaps == 0)
         return;
     add_label(text, "not recorded");
+    if (info->is_of_several)
+        text_add(text, "of one process at most ");
     text_add_duration(text, info->gaps_ns);
-    text_add(text, " in %zu %s", info->n_gaps, info->n_gaps == 1 ? "gap" : "gaps");
+    text_add(text, info->is_of_several ? ", %zu %s of all" : " in %zu %s", info->n_gaps,
+             info->n_gaps == 1 ? "gap" : "gaps");
     end_line(text);
 }
 

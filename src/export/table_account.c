@@ -143,6 +143,24 @@ static void add_apart(const struct marey_table *table, struct marey_textbuf *out
     }
 }
 
+/* Each process has its own: their sum is no part of the window. */
+static void add_gaps(const struct marey_table *table, struct marey_textbuf *out)
+{
+    const struct marey_window *window = &table->about.window;
+
+    if (window->n_gaps == 0)
+        return;
+    marey__text_add_c(out, " (not recorded: ");
+    if (window->gaps_ns != MAREY_UNKNOWN) {
+        marey__add_time(out, window->gaps_ns, table->options.time_unit, false);
+        marey__text_add_c(out, " in ");
+    }
+    add_count(out, window->n_gaps, " gap", " gaps");
+    if (table->about.n_processes > 1)
+        marey__text_add_c(out, " of several processes");
+    marey__text_add_byte(out, ')');
+}
+
 void marey__table_add_title(const struct marey_table *table, struct marey_textbuf *out)
 {
     const struct marey_window window = table->about.window;
@@ -155,13 +173,7 @@ void marey__table_add_title(const struct marey_table *table, struct marey_textbu
         marey__text_add_c(out, MAREY_DASH);
     else
         marey__add_time(out, window_ns, table->options.time_unit, false);
-    if (window.n_gaps > 0 && window.gaps_ns != MAREY_UNKNOWN) {
-        marey__text_add_c(out, " (not recorded: ");
-        marey__add_time(out, window.gaps_ns, table->options.time_unit, false);
-        marey__text_add_c(out, " in ");
-        add_count(out, window.n_gaps, " gap", " gaps");
-        marey__text_add_byte(out, ')');
-    }
+    add_gaps(table, out);
     if (!table->about.is_recorded)
         add_apart(table, out);
     if (whole != MAREY_UNKNOWN) {
