@@ -2,10 +2,10 @@
 # what it installs. The build itself is Meson's (meson.build).
 #
 #     make demo           train a small network, record it, print where the time went
-#     make test           all tests (about 5 minutes)
+#     make test           all tests (5 to 10 minutes)
 #     make bench          rates beside those of peers; JSON=path writes them too
 #     make install        command, library, headers, manuals to PREFIX; the package for Python
-#     make check-all      what takes longer: Clang, sweeps, fuzzing, Valgrind (about 40 minutes)
+#     make check-all      what takes longer: Clang, sweeps, fuzzing, Valgrind (about an hour)
 #     make update-golden  take the present output as expected; read the diff, then commit
 #     make setup          only install what demo and test need
 #     make clean          remove build/ and out/

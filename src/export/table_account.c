@@ -157,7 +157,8 @@ static void add_gaps(const struct marey_table *table, struct marey_textbuf *out)
     }
     add_count(out, window->n_gaps, " gap", " gaps");
     if (table->about.n_processes > 1)
-        marey__text_add_c(out, " of several processes");
+        marey__text_add_c(out,
+                          window->n_gaps == 1 ? " of a single process" : " of single processes");
     marey__text_add_byte(out, ')');
 }
 

@@ -40,6 +40,8 @@ static const struct {
     {"\"", 1, "it is a JSON string"},
 };
 
+#define TAR_MAGIC_AT 257 /* behind the name, owner and times of its first file */
+
 /* What is well known to begin so, or NULL. */
 static const char *find_kind(struct marey_str head)
 {
@@ -58,6 +60,8 @@ const char *marey__sniff_bytes(struct marey_str head)
         return "it is empty";
     if (kind != NULL)
         return kind;
+    if (head.len >= TAR_MAGIC_AT + 5 && memcmp(head.ptr + TAR_MAGIC_AT, "ustar", 5) == 0)
+        return "it is a tar archive, unpack it first";
     for (size_t i = 0; i < head.len && i < 64; i++)
         if ((unsigned char)head.ptr[i] < 0x09)
             return "it is binary data";

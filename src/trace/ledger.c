@@ -431,7 +431,9 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .meaning = "records left out, guessed or missing when Marey wrote this file",
             .effect = "those of the reasons that are counted for it: they are in no number here "
                       "either",
-            .remedy = "look at the file from which this one was written",
+            .remedy =
+                "look at the file or the profile from which this one was written; of lost and "
+                "let_go record again, with more memory or a larger keep_bytes",
         },
     [MAREY_REASON_OTHER_VERSION] =
         {

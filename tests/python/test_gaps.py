@@ -33,8 +33,8 @@ def said(command: Path, *words: object) -> str:
 
 @pytest.mark.parametrize(("ranks", "title", "info", "gaps_ns"), [
     ((0,), "(not recorded: 80.00us in 1 gap)", "80.000us in 1 gap\n", 80_000),
-    ((0, 1), "(not recorded: 2 gaps of several processes)", "of one process at most 80.000us, 2 gaps of all\n", None),
-    ((1, 0), "(not recorded: 2 gaps of several processes)", "of one process at most 80.000us, 2 gaps of all\n", None),
+    ((0, 1), "(not recorded: 2 gaps of single processes)", "of one process at most 80.000us, 2 gaps of all\n", None),
+    ((1, 0), "(not recorded: 2 gaps of single processes)", "of one process at most 80.000us, 2 gaps of all\n", None),
 ])  # fmt: skip
 def test_gaps_of_several_processes_are_no_sum(
     ranks: tuple[int, ...], title: str, info: str, gaps_ns: int | None, command: Path, tmp_path: Path

@@ -170,6 +170,18 @@ static void a_byte_order_mark_is_passed(void **state)
     marey_trace_free(trace);
 }
 
+static void a_tar_is_named_whatever_it_holds(void **state)
+{
+    (void)state;
+    static const char list[] = LIST(X("a", "1", "1"));
+    char tar[1024] = "trace.json";
+    struct marey_error err = {0};
+    (void)memcpy(tar + 257, "ustar", 5);
+    (void)memcpy(tar + 512, list, sizeof list - 1);
+    EXPECT_STATUS(read_status(tar, sizeof tar, &err), MAREY_FORMAT);
+    EXPECT_HOLDS(err.message, "a tar archive, unpack it first");
+}
+
 static void what_is_no_trace_is_named(void **state)
 {
     static const struct {
@@ -730,6 +742,7 @@ int main(void)
         cmocka_unit_test(a_member_that_stands_twice_is_counted),
         cmocka_unit_test(a_byte_order_mark_is_passed),
         cmocka_unit_test(what_is_no_trace_is_named),
+        cmocka_unit_test(a_tar_is_named_whatever_it_holds),
         cmocka_unit_test(junk_before_a_trace_is_passed_and_counted),
         cmocka_unit_test(junk_is_looked_through_up_to_a_bound),
         cmocka_unit_test(what_holds_no_trace_of_its_own_is_refused),
