@@ -173,6 +173,33 @@ static enum marey_status check_trace(const struct marey_document *doc, struct ma
     return doc->broken.status;
 }
 
+/* A document of which no record can be read does not undo those behind it. */
+static enum marey_status check_source(struct marey_document *doc, struct marey_error *err)
+{
+    struct marey_error refusal = {0};
+    const enum marey_status status = doc->has_parts ? MAREY_OK : check_trace(doc, &refusal);
+
+    doc->has_trace |= status == MAREY_OK;
+    if (status != MAREY_OK && doc->n_broken == 0) {
+        if (err != NULL)
+            *err = refusal;
+        return status; /* a list of something else */
+    }
+    if (status != MAREY_OK && doc->refusal.status == MAREY_OK)
+        doc->refusal = refusal;
+    return MAREY_OK;
+}
+
+/* Where none of the documents is a trace. */
+static enum marey_status check_file(const struct marey_document *doc, struct marey_error *err)
+{
+    if (doc->has_trace)
+        return MAREY_OK;
+    if (err != NULL)
+        *err = doc->refusal;
+    return doc->refusal.status;
+}
+
 /* Whether all of a .gz has been inflated: until then a thread of the feed's may be at it. */
 static bool has_whole_gzip(const struct marey_document *doc)
 {
@@ -192,8 +219,7 @@ static enum marey_status read_source(struct marey_document *doc, struct marey_er
     marey__document_forget_templates(doc);
     marey__builder_source(doc->builder)->world_size = MAREY_UNKNOWN;
     MAREY_TRY(read_frame(doc, err));
-    if (!doc->has_parts)
-        MAREY_TRY(check_trace(doc, err));
+    MAREY_TRY(check_source(doc, err));
     if (doc->feed.is_stopped || (has_whole_gzip(doc) && doc->feed.gunzip.is_cut))
         marey__document_note_cut(doc, marey__document_window_end(doc));
     marey__document_finish_source(doc);
@@ -296,6 +322,7 @@ static enum marey_status read_all(struct marey_document *doc, struct marey_error
         else
             MAREY_TRY(pass_false_head(doc, err));
     }
+    MAREY_TRY(check_file(doc, err));
     if (has_whole_gzip(doc) && (doc->feed.gunzip.is_damaged || doc->feed.gunzip.has_bad_sum))
         marey__document_note(doc, MAREY_REASON_BAD_GZIP, doc->at);
     marey__builder_source(doc->builder)->size_bytes =

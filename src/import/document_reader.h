@@ -25,10 +25,12 @@ struct marey_document {
     bool is_over; /* the document makes no more sense; doc->at is at the next one or the end */
     unsigned n_false_heads; /* places that looked like a document and were none */
     bool is_cut;
-    uint64_t source_from;      /* byte at which the source begins */
-    uint64_t expect_at;        /* the byte from which the rest is estimated next */
-    uint64_t n_broken;         /* records of kineto's that could not be read */
-    struct marey_error broken; /* the first of them */
+    uint64_t source_from;       /* byte at which the source begins */
+    uint64_t expect_at;         /* the byte from which the rest is estimated next */
+    uint64_t n_broken;          /* records of kineto's that could not be read */
+    struct marey_error broken;  /* the first of them */
+    bool has_trace;             /* one of the documents is a trace */
+    struct marey_error refusal; /* why the first that is none is none */
 };
 
 /* document_text.c. The byte of the file, or the offset of a record, that a place in the window is.

@@ -329,6 +329,7 @@ static void broken_text_is_placed(void **state)
         {"[{\"ph\":\"X\",\"args\":{\"a\":\"b\"c\"}},{\"ph\":\"X\",\"args\":{\"a\":\"b\"c\"}}]", 26},
         {"[{\"ph\":\"X\",\"args\":{\"a\":\"say \"hi\"\"}}]", 29},
         {"[{\"ph\":\"M\",\"ts\":nul}]", 16},
+        {"{\"traceEvents\":[{\"ph\":\"X\"]}\n[{\"ph\":\"M\"]", 25},
         {"{\"a\" 1}", 5},
         {"{\"a\":1 \"b\":2}", 7},
         {"{\"a\":\"unended", 13},
@@ -647,6 +648,21 @@ static void a_document_behind_a_damaged_one_is_read(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Nor does one of which no record is whole. */
+static void a_document_behind_one_without_records_is_read(void **state)
+{
+    (void)state;
+    static const struct expected rows[] = {
+        {"{\"traceEvents\":[{\"ph\":\"X\",\"na" DOCUMENT, 2, 3, "partial", "bad_metadata"},
+        {"{\"traceEvents\":[{\"ph\":\"X\",\"na\n" DOCUMENT "\n" DOCUMENT, 3, 5, "no_events", NULL},
+        {"{\"traceEvents\":[" B "]}\n" DOCUMENT, 2, 3, "partial", "bad_metadata"},
+        {"{\"traceEvents\":[" B "]}\n{\"traceEvents\":[" B "]}\n" DOCUMENT, 3, 4, "partial", NULL},
+        {DOCUMENT "{\"traceEvents\":[" B "]}\n", 2, 3, "syntax", "bad_metadata"},
+    };
+
+    expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
+}
+
 #undef DOCUMENT
 
 #define XS(name, ts) X(name, ts, "1")
@@ -754,6 +770,7 @@ int main(void)
         cmocka_unit_test(words_that_are_no_numbers_pass_in_args),
         cmocka_unit_test(a_base_time_out_of_range_is_no_base_time),
         cmocka_unit_test(a_document_behind_a_damaged_one_is_read),
+        cmocka_unit_test(a_document_behind_one_without_records_is_read),
         cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
         cmocka_unit_test(what_follows_a_bracket_is_seen_in_all_windows),
         cmocka_unit_test(a_list_that_is_none_is_no_member),
