@@ -153,7 +153,7 @@ static enum marey_status read_frame(struct marey_document *doc, struct marey_err
     else
         return marey__document_fail_sniffed(doc, sniffed, err);
 
-    if (!doc->has_list)
+    if (!doc->has_list && !doc->is_over)
         return marey__document_fail_sniffed(
             doc, "it is JSON without a list of records (traceEvents)", err);
     return marey__document_skip_to_token(doc, err);
@@ -177,6 +177,8 @@ static enum marey_status check_trace(const struct marey_document *doc, struct ma
 static enum marey_status check_source(struct marey_document *doc, struct marey_error *err)
 {
     struct marey_error refusal = {0};
+    if (!doc->has_list)
+        return MAREY_OK; /* it was cut before */
     const enum marey_status status = doc->has_parts ? MAREY_OK : check_trace(doc, &refusal);
 
     doc->has_trace |= status == MAREY_OK;

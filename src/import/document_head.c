@@ -36,6 +36,9 @@ static enum marey_status pass_head(struct marey_document *doc, const char *fail,
             *err = broken;
         return status;
     }
+    const char *owner = marey__resync_owner(doc->at, list);
+    if (owner != NULL) /* this document was cut in its head */
+        return marey__document_end_before(doc, owner);
     marey__document_note(doc, MAREY_REASON_BAD_METADATA, doc->at);
     doc->at = list;
     doc->has_list = true;
@@ -93,6 +96,43 @@ static bool scan_doubtful(struct marey_document *doc, const char *at, struct mem
     return true;
 }
 
+/* The brace with which another document may begin in a value that the head was cut before: it ends
+ * a string, which the quote of its first key closes, or begins the value. Else NULL. */
+static const char *doubtful_brace(const struct marey_value *value)
+{
+    size_t len = value->text.len;
+
+    if (value->type == MAREY_VALUE_OBJECT)
+        return value->text.ptr;
+    if (value->type != MAREY_VALUE_STRING)
+        return NULL;
+    while (len > 0 && strchr(" \n\r\t", value->text.ptr[len - 1]) != NULL)
+        len--;
+    return len > 0 && value->text.ptr[len - 1] == '{' ? value->text.ptr + len - 1 : NULL;
+}
+
+/* Whether a value before the list is one of this document. False, too, and *fail at the end of the
+ * text, if more of that may tell. */
+static bool is_of_head(const struct marey_document *doc, const struct member *member,
+                       const char **fail)
+{
+    const char *end = marey__document_window_end(doc);
+    const char *brace = doubtful_brace(&member->value);
+
+    *fail = member->end;
+    if (brace == NULL)
+        return true;
+    if (!doc->feed.is_end && end - brace < MAREY_HEAD_LOOK_BYTES)
+        return false;
+    if (!marey__resync_is_document(brace, end))
+        return true;
+    if (member->value.type == MAREY_VALUE_STRING)
+        return false;
+    if (goes_on(fail) || **fail == '"') /* a comma is missing */
+        return true;
+    return (doc->feed.is_end || *fail < end) && !marey__resync_look(brace, member->end).has_list;
+}
+
 /* Reads a member from doc->at, which may be a comma; false and *fail if it does not end
  * in the window or is broken. */
 static bool scan_member(struct marey_document *doc, struct member *member, const char **fail)
@@ -123,25 +163,21 @@ static bool scan_member(struct marey_document *doc, struct member *member, const
     if (doc->has_list && marey__resync_begins_trace(at, end))
         return scan_doubtful(doc, at, member, fail);
     member->end = doc->scanner->value(at, end, &member->value, fail);
-    return member->end != NULL;
+    return member->end != NULL && (doc->has_list || is_of_head(doc, member, fail));
 }
 
 /* Where another document begins in a member behind the list, which ends in the middle of a value:
  * the quote of its first key ends a string, or all of it stands where a value does. Else NULL. */
 static const char *find_swallowed(const struct marey_document *doc, const struct member *member)
 {
-    const struct marey_str text = member->value.text;
-    const char *end = marey__document_window_end(doc);
-    size_t len = text.len;
-
     if (member->is_swallowed)
-        return text.ptr;
+        return member->value.text.ptr;
     if (!doc->has_list || member->value.type != MAREY_VALUE_STRING)
         return NULL;
-    while (len > 0 && strchr(" \n\r\t", text.ptr[len - 1]) != NULL)
-        len--;
-    return len > 0 && marey__resync_is_document(text.ptr + len - 1, end) ? text.ptr + len - 1
-                                                                         : NULL;
+    const char *brace = doubtful_brace(&member->value);
+    return brace != NULL && marey__resync_is_document(brace, marey__document_window_end(doc))
+               ? brace
+               : NULL;
 }
 
 /* Reads a member from doc->at, with enough behind it to see what follows. *is_whole is false if

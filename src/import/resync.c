@@ -1,7 +1,7 @@
 /*
  * resync.c - looks for what begins or ends a list of records.
  */
-#define _GNU_SOURCE /* memmem */
+#define _GNU_SOURCE /* memmem, memrchr */
 #include "import/resync.h"
 
 #include <string.h>
@@ -13,6 +13,9 @@
 
 /* Damage with a bracket every few bytes would be read anew from each of them to the end. */
 #define MAX_TRIED_BYTES (16 * (size_t)MAX_TAIL_BYTES)
+
+/* What is in one another, or never ends, would be read anew from each brace. */
+enum { MOST_OWNERS_TRIED = 64 };
 
 static struct marey_object_look look_at(const char *at, const char *end, bool is_whole)
 {
@@ -231,6 +234,24 @@ const char *marey__resync_list(const char *from, const char *end)
         next = marey__json_skip_white(next + 1, end);
         if (next < end && *next == '[')
             return next + 1;
+    }
+    return NULL;
+}
+
+/* From the back: the head of the document is short. */
+const char *marey__resync_owner(const char *from, const char *list)
+{
+    int n_tried = 0;
+
+    for (const char *at = list; n_tried < MOST_OWNERS_TRIED;) {
+        at = memrchr(from, '{', (size_t)(at - from));
+        if (at == NULL)
+            return NULL;
+        if (!marey__resync_is_document(at, list))
+            continue;
+        if (look_at(at, list, false).has_list)
+            return at;
+        n_tried++;
     }
     return NULL;
 }

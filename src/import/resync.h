@@ -38,6 +38,10 @@ const char *marey__resync_list_end(const char *from, const char *end);
 /* Behind the bracket of `"traceEvents": [`. NULL: it is not in [from, end). */
 const char *marey__resync_list(const char *from, const char *end);
 
+/* The document that begins in [from, list), behind whose bracket `list` is, and has this list as a
+ * member of its own. NULL: there is none, or too many that only begin so have been tried. */
+const char *marey__resync_owner(const char *from, const char *list);
+
 /* So much of the text tells whether a document begins at its first byte. */
 #define MAREY_HEAD_LOOK_BYTES 64
 

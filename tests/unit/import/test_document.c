@@ -663,6 +663,64 @@ static void a_document_behind_one_without_records_is_read(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Whose list it is: that of the document in front of it may never have begun. */
+static void a_document_behind_a_head_that_is_cut_keeps_its_own(void **state)
+{
+    (void)state;
+    static const struct expected rows[] = {
+        {"{" DOCUMENT, 2, 2, "truncated", "bad_metadata"},
+        {"{\"schemaVersion\":1,\"a\":1,\n" DOCUMENT, 2, 2, "truncated", "bad_metadata"},
+        {"{\"schemaVersion\":1,\"a\":\"b\n" DOCUMENT, 2, 2, "truncated", "bad_metadata"},
+        {"{\"schemaVersion\":1,\"a\n" DOCUMENT, 2, 2, "truncated", "bad_metadata"},
+        {"{\"schemaVersion\":1,\"a\":" DOCUMENT, 2, 2, "truncated", "bad_metadata"},
+        {"{\"schemaVersion\":1,\"a\":" DOCUMENT "\n" DOCUMENT, 3, 4, "truncated", "bad_metadata"},
+        {"[{\"schemaVersion\":1,\"a\":" DOCUMENT "," DOCUMENT "]", 3, 4, "truncated", NULL},
+        {"{\"schemaVersion\":1,\"a\":[{\"b\":" DOCUMENT "\n" DOCUMENT, 3, 4, "truncated", NULL},
+        {DOCUMENT "\n{\"schemaVersion\":1,\"a\n" DOCUMENT, 3, 4, "truncated", "bad_metadata"},
+        {"{\"schemaVersion\":1,\"a\n{\"schemaVersion\":1,\"a\n" DOCUMENT, 2, 2, "truncated", NULL},
+        /* No other document, though it begins as one may. */
+        {"{\"a\":" DOCUMENT ",\"traceEvents\":[" M "]}", 1, 1, NULL, "truncated"},
+        {"{\"a\":" DOCUMENT " \"traceEvents\":[" M "]}", 1, 1, "bad_metadata", "truncated"},
+        {"{\"a\":{\"record_shapes\":1},\"traceEvents\":[" M "]}", 1, 1, NULL, "bad_metadata"},
+        {"{\"a\":{\"record_shapes\":1} x,\"traceEvents\":[" M "]}", 1, 1, "bad_metadata",
+         "truncated"},
+        {"{\"a\":\"{\"schemaVersion\":1,\"b\":{}}\",\"traceEvents\":[" M "]}", 1, 1, "bad_metadata",
+         "truncated"},
+        {"{\"a\":\"{\",\"b\":\"x{ \",\"traceEvents\":[" M "]}", 1, 1, NULL, "bad_metadata"},
+    };
+
+    expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
+}
+
+#define HEAD(rank, base_ns)                                                                        \
+    "{\"schemaVersion\":1,\"distributedInfo\":{\"rank\":" rank ",\"world_size\":2},"               \
+    "\"baseTimeNanoseconds\":" base_ns ",\"host_name\":\"h\",\"deviceProperties\":[{\"id\":0}],"
+
+static void a_document_keeps_its_rank_wherever_that_before_it_is_cut(void **state)
+{
+    (void)state;
+    static const char cut[] = HEAD("0", "1000") "\"traceEvents\":[" M ",\n" M "]}";
+    static const char whole[] = HEAD("1", "2000") "\"traceEvents\":[" M "," M "]}";
+    static char text[sizeof cut + sizeof whole];
+
+    for (size_t len = 1; len < sizeof cut; len++)
+        for (size_t has_line = 0; has_line < 2; has_line++) {
+            (void)snprintf(text, sizeof text, "%.*s%s%s", (int)len, cut, has_line ? "\n" : "",
+                           whole);
+            struct marey_trace *trace = read_text(text);
+            size_t n = 0;
+            const struct marey_source *source = marey_trace_sources(trace, &n);
+            EXPECT_U64(n, 2);
+            EXPECT_I64(source[1].rank, 1);
+            EXPECT_I64(source[1].base_ns, 2000);
+            EXPECT_U64(source[1].n_records, 2);
+            EXPECT_U64(ledger_count(trace, "joined_documents"), 1);
+            marey_trace_free(trace);
+        }
+}
+
+#undef HEAD
+
 #undef DOCUMENT
 
 #define XS(name, ts) X(name, ts, "1")
@@ -771,6 +829,8 @@ int main(void)
         cmocka_unit_test(a_base_time_out_of_range_is_no_base_time),
         cmocka_unit_test(a_document_behind_a_damaged_one_is_read),
         cmocka_unit_test(a_document_behind_one_without_records_is_read),
+        cmocka_unit_test(a_document_behind_a_head_that_is_cut_keeps_its_own),
+        cmocka_unit_test(a_document_keeps_its_rank_wherever_that_before_it_is_cut),
         cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
         cmocka_unit_test(what_follows_a_bracket_is_seen_in_all_windows),
         cmocka_unit_test(a_list_that_is_none_is_no_member),

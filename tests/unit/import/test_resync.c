@@ -66,11 +66,39 @@ static void what_begins_is_looked_for_so_far_only(void **state)
     EXPECT_TRUE(marey__resync_document(lines, document, end) == NULL);
 }
 
+/* n objects that begin as a document does and have no list, behind one that has it. */
+static bool finds_owner(struct marey_textbuf *text, size_t n)
+{
+    marey__text_reset(text);
+    marey__text_add_c(text, "x{\"schemaVersion\":1,\"a\":[");
+    for (size_t i = 0; i < n; i++)
+        marey__text_add_c(text, "{\"traceName\":[{}]},");
+    marey__text_add_c(text, "{}],\"traceEvents\":[");
+    EXPECT_FALSE(marey__text_failed(text));
+    const char *owner = marey__resync_owner(text->ptr, text->ptr + text->len);
+    EXPECT_TRUE(owner == NULL || owner == text->ptr + 1);
+    return owner != NULL;
+}
+
+static void who_has_a_list_is_tried_so_often_only(void **state)
+{
+    (void)state;
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_textbuf text;
+
+    marey__text_init(&text, &alloc);
+    EXPECT_TRUE(finds_owner(&text, 0));
+    EXPECT_TRUE(finds_owner(&text, 63));
+    EXPECT_FALSE(finds_owner(&text, 64));
+    marey__text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_end_is_tried_in_vain_so_often_only),
         cmocka_unit_test(what_begins_is_looked_for_so_far_only),
+        cmocka_unit_test(who_has_a_list_is_tried_so_often_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
