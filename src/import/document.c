@@ -22,8 +22,28 @@
 
 enum { EXPECT_FROM_BYTES = 1 << 20 };
 
+/* A list with a name is looked for so far before lines are taken for those of a file of them. */
+#define LINES_LOOK_BYTES ((ptrdiff_t)1 << 20)
+
+/* Whether a record begins a line, and no list has a name: then what cannot be read before it is a
+ * line of a file of them, and no head. */
+static enum marey_status has_lines(struct marey_document *doc, bool *answer,
+                                   struct marey_error *err)
+{
+    while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < LINES_LOOK_BYTES)
+        MAREY_TRY(marey__document_next_window(doc, err));
+    const char *end = marey__document_window_end(doc);
+    const char *until = end - doc->at < LINES_LOOK_BYTES ? end : doc->at + LINES_LOOK_BYTES;
+    const char *line = marey__resync_line(doc->at, until, end);
+
+    *answer = line != NULL && marey__resync_look(line, end).has_letter &&
+              marey__resync_list(doc->at, until) == NULL;
+    return MAREY_OK;
+}
+
 /* Whether the text is records without a list around them, one a line as a rule. A document may have
- * a ph of its own: then its list tells, or the end of what is a record. */
+ * a ph of its own: then its list tells, or the end of what is a record. Where it is broken before
+ * its ph, the lines behind it tell. */
 static enum marey_status is_record(struct marey_document *doc, bool *answer,
                                    struct marey_error *err)
 {
@@ -35,7 +55,12 @@ static enum marey_status is_record(struct marey_document *doc, bool *answer,
         const struct marey_object_look look =
             marey__resync_look(doc->at, is_all ? end : doc->at + n_bytes);
         *answer = look.has_phase && !look.has_list;
-        if (!*answer || !look.is_cut || (is_all && doc->feed.is_end))
+        const bool is_last = is_all && doc->feed.is_end;
+        const bool is_broken = look.end == NULL && (!look.is_cut || is_last);
+        if (is_broken && !look.has_phase && !look.has_list &&
+            !marey__resync_is_document(doc->at, end))
+            return has_lines(doc, answer, err);
+        if (!*answer || !look.is_cut || is_last)
             return MAREY_OK;
     }
 }

@@ -292,6 +292,8 @@ static void what_holds_no_trace_of_its_own_is_refused(void **state)
         {"hello\n{\"traceEvents\":[1,2]}\n", "no JSON"},
         {"hello\n{\"a\":{\"traceEvents\":[]}}\n", "no JSON"},
         {"hello\n{\"ph\":\"7.2\"}\n", "no JSON"},
+        {"{\"a\":b}\n{\"ph\":\"7.2\"}\n", "no JSON at byte 5"},
+        {"{\"a\":b}\n{\"a\":1}\n", "no JSON at byte 5"},
         {"{\"a\":" TRACE "}\n{\"b\":2}", "without a list of records"},
     };
     (void)state;
@@ -745,6 +747,11 @@ static void records_and_documents_are_read_from_lines_and_lists(void **state)
          "truncated"},
         {XS("a", "1") "\n" XS("b", "2") "\nhello\n", 1, 3, "syntax", "truncated"},
         {XS("a", "1") "\n{\n\"ph\":\"X\",\n", 1, 2, "partial", "syntax"},
+        {"{\"name\":\"say \"hi\"\",\"ph\":\"X\"}\n" XS("b", "2") "\n" XS("c", "3") "\n", 1, 3,
+         "syntax", "truncated"},
+        {"{\"name\":\"a\n" XS("b", "2") "\n" XS("c", "3") "\n", 1, 3, "syntax", "truncated"},
+        {"{\"name\":\n" XS("b", "2") "\n" XS("c", "3") "\n", 1, 3, "syntax", "truncated"},
+        {"{\"name\":\n" XS("b", "2") "\n", 1, 2, "syntax", "truncated"},
         {DOCUMENT "\n" DOCUMENT "\n", 2, 4, NULL, "truncated"},
         {"[" DOCUMENT "," DOCUMENT "]", 2, 4, NULL, "bad_metadata"},
         {"[\n " DOCUMENT "\n,\n" DOCUMENT ",\n" DOCUMENT "\n]\n", 3, 6, NULL, "bad_metadata"},
