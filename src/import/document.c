@@ -158,8 +158,7 @@ static enum marey_status pass_junk(struct marey_document *doc, struct marey_erro
 
 static enum marey_status read_frame(struct marey_document *doc, struct marey_error *err)
 {
-    if (doc->source_from == 0 &&
-        !marey__resync_is_document(doc->at, marey__document_window_end(doc)))
+    if (doc->source_from == 0)
         MAREY_TRY(pass_junk(doc, err));
     const struct marey_str head = {doc->at, (size_t)(marey__document_window_end(doc) - doc->at)};
     const char *sniffed = marey__sniff_bytes(head);

@@ -31,13 +31,18 @@ static const struct {
     {"[\0", 2, "it is UTF-16 text, JSON is UTF-8"},
     {"\0{", 2, "it is UTF-16 text, JSON is UTF-8"},
     {"\0[", 2, "it is UTF-16 text, JSON is UTF-8"},
-    {"<", 1, "it is a page of HTML or XML"},
+    {"<!", 2, "it is a page of HTML or XML"},
+    {"<?", 2, "it is a page of HTML or XML"},
+    {"<html", 5, "it is a page of HTML or XML"},
+    {"<HTML", 5, "it is a page of HTML or XML"},
+    {"<head", 5, "it is a page of HTML or XML"},
+    {"<script", 7, "it is a page of HTML or XML"},
+    {"<svg", 4, "it is a page of HTML or XML"},
     {"\x80\x02", 2, "it is a pickle, such as memory snapshots and checkpoints"},
     {"\x80\x04", 2, "it is a pickle, such as memory snapshots and checkpoints"},
     {"\x80\x05", 2, "it is a pickle, such as memory snapshots and checkpoints"},
     {"\x89PNG", 4, "it is a picture"},
     {"%PDF", 4, "it is a PDF document"},
-    {"\"", 1, "it is a JSON string"},
 };
 
 #define TAR_MAGIC_AT 257 /* behind the name, owner and times of its first file */
@@ -62,6 +67,10 @@ const char *marey__sniff_bytes(struct marey_str head)
         return kind;
     if (head.len >= TAR_MAGIC_AT + 5 && memcmp(head.ptr + TAR_MAGIC_AT, "ustar", 5) == 0)
         return "it is a tar archive, unpack it first";
+    if (head.ptr[0] == '<') /* lines of a log may begin so and with a quote, too */
+        return "it is a page of HTML or XML";
+    if (head.ptr[0] == '"')
+        return "it is a JSON string";
     for (size_t i = 0; i < head.len && i < 64; i++)
         if ((unsigned char)head.ptr[i] < 0x09)
             return "it is binary data";
@@ -172,6 +181,15 @@ static const char *find_in_first_line(const char *at, const char *until, const c
     return NULL;
 }
 
+/* A list as JSON has them, and no word in brackets. */
+static bool is_list_of_values(const char *at, const char *end)
+{
+    const char *value = marey__json_skip_white(at + 1, end);
+
+    return value == end || *value == '{' || *value == ']' ||
+           marey__resync_behind_values(value, end) != NULL;
+}
+
 const char *marey__sniff_behind_junk(struct marey_str head)
 {
     const char *end =
@@ -190,15 +208,14 @@ const char *marey__sniff_behind_junk(struct marey_str head)
         const struct marey_object_look look = look_at(at, end);
         if (look.has_phase || look.has_list || look.end == NULL)
             return NULL;
+        if (marey__resync_is_document(at, end) && marey__resync_list(at, look.end) != NULL)
+            return NULL; /* damaged so that it seems to end */
         at = skip_blank(look.end, end);
         if (at < end && begins_trace(at, end))
             return at;
-    } else if (is_list) {
-        const char *value = marey__json_skip_white(at + 1, end);
-        if (value == end || *value == '{' || *value == ']' ||
-            marey__resync_behind_values(value, end) != NULL)
-            return NULL;
     } else {
+        if (is_list && is_list_of_values(at, end))
+            return NULL;
         const char *found = find_in_first_line(at, until, end);
         if (found != NULL)
             return found;
