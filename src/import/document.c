@@ -15,6 +15,8 @@
  */
 #include "import/document.h"
 
+#include <stdint.h>
+
 #include "base/error.h"
 #include "import/document_reader.h"
 #include "import/resync.h"
@@ -22,18 +24,38 @@
 
 enum { EXPECT_FROM_BYTES = 1 << 20 };
 
-/* A list with a name is looked for so far before lines are taken for those of a file of them. */
-#define LINES_LOOK_BYTES ((ptrdiff_t)1 << 20)
+/* What a file holds is looked for so far, where reading on does not need all of that text. */
+#define KIND_LOOK_BYTES ((ptrdiff_t)1 << 20)
+
+/* What the object is that begins `skip` bytes behind doc->at. As long as it may be a record, it is
+ * looked at up to its end, or to `most_bytes`: a document may have a ph of its own before its list.
+ * is_cut: more text would tell more. */
+static enum marey_status look_at_object(struct marey_document *doc, ptrdiff_t skip,
+                                        ptrdiff_t most_bytes, struct marey_object_look *look,
+                                        struct marey_error *err)
+{
+    for (ptrdiff_t n_bytes = MAREY_RECORD_LOOK_BYTES;; n_bytes *= 2) {
+        while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at - skip < n_bytes)
+            MAREY_TRY(marey__document_next_window(doc, err));
+        const char *end = marey__document_window_end(doc);
+        const char *at = doc->at + skip;
+        const bool is_all = end - at <= n_bytes;
+        *look = marey__resync_look(at, is_all ? end : at + n_bytes);
+        look->is_cut &= !is_all || !doc->feed.is_end;
+        if (!look->has_phase || look->has_list || !look->is_cut || n_bytes >= most_bytes)
+            return MAREY_OK;
+    }
+}
 
 /* Whether a record begins a line, and no list has a name: then what cannot be read before it is a
  * line of a file of them, and no head. */
 static enum marey_status has_lines(struct marey_document *doc, bool *answer,
                                    struct marey_error *err)
 {
-    while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < LINES_LOOK_BYTES)
+    while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < KIND_LOOK_BYTES)
         MAREY_TRY(marey__document_next_window(doc, err));
     const char *end = marey__document_window_end(doc);
-    const char *until = end - doc->at < LINES_LOOK_BYTES ? end : doc->at + LINES_LOOK_BYTES;
+    const char *until = end - doc->at < KIND_LOOK_BYTES ? end : doc->at + KIND_LOOK_BYTES;
     const char *line = marey__resync_line(doc->at, until, end);
 
     *answer = line != NULL && marey__resync_look(line, end).has_letter &&
@@ -41,28 +63,19 @@ static enum marey_status has_lines(struct marey_document *doc, bool *answer,
     return MAREY_OK;
 }
 
-/* Whether the text is records without a list around them, one a line as a rule. A document may have
- * a ph of its own: then its list tells, or the end of what is a record. Where it is broken before
- * its ph, the lines behind it tell. */
+/* Whether the text is records without a list around them, one a line as a rule. Where the first is
+ * broken before its ph, the lines behind it tell. */
 static enum marey_status is_record(struct marey_document *doc, bool *answer,
                                    struct marey_error *err)
 {
-    for (ptrdiff_t n_bytes = MAREY_RECORD_LOOK_BYTES;; n_bytes *= 2) {
-        while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < n_bytes)
-            MAREY_TRY(marey__document_next_window(doc, err));
-        const char *end = marey__document_window_end(doc);
-        const bool is_all = end - doc->at <= n_bytes;
-        const struct marey_object_look look =
-            marey__resync_look(doc->at, is_all ? end : doc->at + n_bytes);
-        *answer = look.has_phase && !look.has_list;
-        const bool is_last = is_all && doc->feed.is_end;
-        const bool is_broken = look.end == NULL && (!look.is_cut || is_last);
-        if (is_broken && !look.has_phase && !look.has_list &&
-            !marey__resync_is_document(doc->at, end))
-            return has_lines(doc, answer, err);
-        if (!*answer || !look.is_cut || is_last)
-            return MAREY_OK;
-    }
+    struct marey_object_look look;
+
+    MAREY_TRY(look_at_object(doc, 0, PTRDIFF_MAX, &look, err));
+    *answer = look.has_phase && !look.has_list;
+    if (look.has_phase || look.has_list || look.is_cut || look.end != NULL ||
+        marey__resync_is_document(doc->at, marey__document_window_end(doc)))
+        return MAREY_OK;
+    return has_lines(doc, answer, err);
 }
 
 /* So far a list is looked at for what it is a list of. */
@@ -86,17 +99,22 @@ static bool has_records(const struct marey_document *doc)
 }
 
 /* The first document of a list of them. NULL: it is none. */
-static const char *find_wrapped(const struct marey_document *doc)
+static enum marey_status find_wrapped(struct marey_document *doc, const char **wrapped,
+                                      struct marey_error *err)
 {
-    const char *end = marey__document_window_end(doc);
     const char *brace = marey__resync_behind_values(doc->at, look_until(doc));
-    if (brace == NULL || doc->is_wrapped || marey__resync_is_record(brace, end))
-        return NULL;
-    const bool is_long = end - brace > MAREY_RECORD_LOOK_BYTES;
-    const char *look_end = is_long ? brace + MAREY_RECORD_LOOK_BYTES : end;
-    return marey__resync_is_document(brace, end) || marey__resync_look(brace, look_end).has_list
-               ? brace
-               : NULL;
+    struct marey_object_look look;
+
+    *wrapped = NULL;
+    if (brace == NULL || doc->is_wrapped)
+        return MAREY_OK;
+    const ptrdiff_t skip = brace - doc->at;
+    MAREY_TRY(look_at_object(doc, skip, KIND_LOOK_BYTES, &look, err));
+    brace = doc->at + skip;
+    const bool is_document = marey__resync_is_document(brace, marey__document_window_end(doc));
+    if (look.has_list || (is_document && !look.has_phase))
+        *wrapped = brace;
+    return MAREY_OK;
 }
 
 /* A list of records, or of documents: then its first one is read as if it stood alone, and the list
@@ -109,7 +127,8 @@ static enum marey_status read_bare_list(struct marey_document *doc, struct marey
     const ptrdiff_t look_bytes = (is_object ? 1 : 2) * MAREY_RECORD_LOOK_BYTES;
     while (!doc->feed.is_end && marey__document_window_end(doc) - doc->at < look_bytes)
         MAREY_TRY(marey__document_next_window(doc, err));
-    const char *wrapped = find_wrapped(doc);
+    const char *wrapped = NULL;
+    MAREY_TRY(find_wrapped(doc, &wrapped, err));
     if (wrapped != NULL) {
         if (wrapped > doc->at)
             marey__document_note(doc, MAREY_REASON_SYNTAX, doc->at);

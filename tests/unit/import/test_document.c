@@ -45,6 +45,7 @@ static void keys_of_members_are_resolved(void **state)
 static void a_document_may_have_a_phase_of_its_own(void **state)
 {
     static char long_head[3 * MAREY_RECORD_LOOK_BYTES];
+    static char in_list[3 * MAREY_RECORD_LOOK_BYTES];
     static const char *const rows[] = {
         "{\"ph\":\"M\",\"traceEvents\":[" X("a", "1", "1") "]}",
         "{\"traceEvents\":[" X("a", "1", "1") "],\"ph\":\"M\"}",
@@ -53,9 +54,12 @@ static void a_document_may_have_a_phase_of_its_own(void **state)
         "[{\"ph\":\"M\",\"traceEvents\":[" X("a", "1", "1") "]}]",
         "[{\"x\":1,\"traceEvents\":[" X("a", "1", "1") "]}]",
         long_head,
+        in_list,
     };
     (void)state;
     (void)snprintf(long_head, sizeof long_head, "{\"ph\":\"M\",\"x\":\"%*d\",\"traceEvents\":[%s]}",
+                   2 * MAREY_RECORD_LOOK_BYTES, 0, X("a", "1", "1"));
+    (void)snprintf(in_list, sizeof in_list, "[{\"ph\":\"M\",\"x\":\"%*d\",\"traceEvents\":[%s]}]",
                    2 * MAREY_RECORD_LOOK_BYTES, 0, X("a", "1", "1"));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct marey_trace *trace = read_text(rows[i]);
