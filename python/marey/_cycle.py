@@ -403,6 +403,11 @@ class Cycle(Company):
         self._traces.n_bytes += n_bytes - self._trace_bytes
         self._trace_bytes = n_bytes
 
+    def weigh_apart(self) -> None:
+        """From now on no part of what all cycles hold."""
+        self._keep(None)
+        self._traces = Weight()
+
     def own_trace(self) -> Trace:
         if self._left is not None:
             raise self._gone()

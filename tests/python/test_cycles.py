@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loops import names, work
+from loops import n_calls, names, work
 
 import marey
 from marey import _cycle, _cycles, profiler, record_function
@@ -293,6 +293,39 @@ def test_averages_read_while_cycles_go_have_each_of_them(monkeypatch: pytest.Mon
         for module in (_cycle, _cycles):
             monkeypatch.setattr(module, "trace_of", too_late)
         assert {row.key: row.count for row in prof.key_averages()}["work"] == 12
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_a_cycle_that_comes_to_no_step_may_still_be_read(profile: Any) -> None:
+    prof = profile(schedule=marey.schedule(wait=0, warmup=0, active=1), pool_bytes=1 << 16)
+    for _ in range(3):  # there is one block, which has to be given back each time
+        prof.start()
+        work()
+        prof.step()
+        last = prof.cycles[-1]
+        prof.stop()
+        assert last not in prof.cycles and last.is_whole
+        assert last.stats.n_records == 0 and names(last) == [] and not list(last.key_averages())
+        del last
+        assert prof._machine.cycles._traces.n_bytes == 0
+    assert [cycle.stats.n_lost for cycle in prof.cycles] == [0, 0, 0]
+
+
+def test_a_profile_may_be_read_while_its_last_cycle_is_taken_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As by another thread, which has just asked for the cycles there are."""
+    plan = marey.schedule(wait=0, warmup=1, active=1)
+    with profiler.profile(schedule=plan) as prof:
+        for _ in range(3):
+            work()
+            prof.step()
+        cycles = prof.cycles
+    assert cycles[:-1] == prof.cycles
+    monkeypatch.setattr(_cycles.Cycles, "shown", lambda self: [*cycles])
+    assert prof.stats.n_records == cycles[0].stats.n_records
+    assert n_calls(prof) == 1 and names(prof) == names(cycles[0])
 
 
 class Failing:
