@@ -205,11 +205,25 @@ class Cycles(Company):
         while True:
             cycles = self.shown()
             whole = [cycle for cycle in cycles if cycle.is_whole]
+            if not whole and cycles != self.shown():
+                continue  # they went since they were asked for, and others came
             self._tell_let_go(len(cycles), len(whole))
             try:
                 return self._trace_of(whole, len(cycles) - len(whole))
             except (RuntimeError, ValueError):
                 if self._are_still(whole):
+                    raise
+
+    def last_trace(self) -> Trace:
+        """Of the last cycle alone."""
+        while True:
+            cycles = self.shown()
+            if not cycles:
+                raise self._nothing_yet()
+            try:
+                return cycles[-1].own_trace()
+            except RuntimeError:
+                if cycles == self.shown():
                     raise
 
     def _tell_let_go(self, n_cycles: int, n_whole: int) -> None:

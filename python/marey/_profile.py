@@ -9,7 +9,7 @@ import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from marey import _core, _live_torch
 from marey._averages import Grouping, whole_number
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Cycle", "ProfileAverages", "ProfileEvents", "SessionStats", "profile"]
+
+Made = TypeVar("Made")
 
 CLOCKS = {"wall": 0, "wall+cpu": _core.WANT_CPU}
 
@@ -220,11 +222,22 @@ class Profiled(Results):
             raise RuntimeError(self._machine.why_nothing())
         return self._machine.cycles
 
+    def _of_shown(self, make: Callable[[Cycle | Cycles], Made]) -> Made:
+        """Made anew if it was to be of the cycle that on_trace_ready of another thread is called
+        for, and that went meanwhile."""
+        while True:
+            shown = self._shown()
+            try:
+                return make(shown)
+            except RuntimeError:
+                if isinstance(shown, Cycles) or shown is self._focus:
+                    raise
+
     def _trace_now(self) -> Trace:
-        return self._shown()._trace_now()
+        return self._of_shown(lambda shown: shown._trace_now())
 
     def _averages_now(self, grouping: Grouping) -> ProfileAverages:
-        return self._shown()._averages_now(grouping)
+        return self._of_shown(lambda shown: shown._averages_now(grouping))
 
     @property
     def _workers(self) -> Workers | None:

@@ -46,7 +46,7 @@ from marey._torch_args import (
     without_devices,
 )
 from marey._torch_enums import DeviceType as _DeviceType, as_torch
-from marey._trace import Path
+from marey._trace import Path, Trace
 from marey._warn import tell, warn
 
 TYPE_CHECKING = False
@@ -219,21 +219,26 @@ class TorchProfiled(Profiled):
     def _view(self) -> TorchView:
         """What torch would show: the last cycle, or with acc_events all so far. What was let go is
         in no such view, which is told each time, nor are worker processes, told once."""
-        shown = self._shown()
+        trace = self._of_shown(self._trace_to_view)
+        return trace.view(compat="torch", version=torch_version())
+
+    def _trace_to_view(self, shown: Cycle | Cycles) -> Trace:
         cycles = shown if isinstance(shown, Cycles) else self._machine.cycles
         if self._workers is not None:
             self._workers.tell_left_out()
         if self.acc_events:
-            shown = cycles
-        elif self._focus is None:
-            shown = cycles.shown()[-1]
-        if shown is cycles and not cycles.are_whole:
+            self._tell_left_out(cycles)
+            return cycles.own_trace()
+        return cycles.last_trace() if shown is cycles else shown.own_trace()
+
+    @staticmethod
+    def _tell_left_out(cycles: Cycles) -> None:
+        if not cycles.are_whole:
             n_whole = sum(cycle.is_whole for cycle in cycles.shown())
             tell(
                 f'compat="torch": of {len(cycles.shown())} cycles it shows the last {n_whole}, the'
                 " others were let go for want of memory; a larger keep_bytes keeps more"
             )
-        return shown.own_trace().view(compat="torch", version=torch_version())
 
     def events(self) -> Any:
         """All that was recorded, in order of its start on each track."""

@@ -328,6 +328,50 @@ def test_a_profile_may_be_read_while_its_last_cycle_is_taken_back(
     assert n_calls(prof) == 1 and names(prof) == names(cycles[0])
 
 
+@pytest.mark.parametrize("read", ["own_trace", "last_trace"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_profile_is_read_however_fast_its_cycles_go(
+    read: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread ends two cycles just when it was asked which there are."""
+    shown = _cycles.Cycles.shown
+
+    def too_late(cycles: _cycles.Cycles) -> list[_cycle.Cycle]:
+        there = shown(cycles)
+        monkeypatch.undo()
+        for _ in range(2):
+            prof.step()
+        work("last")
+        return there
+
+    plan = marey.schedule(wait=0, warmup=0, active=1)
+    with profiler.profile(schedule=plan, keep_bytes=0) as prof:
+        for _ in range(3):
+            prof.step()
+        monkeypatch.setattr(_cycles.Cycles, "shown", too_late)
+        trace = getattr(prof._machine.cycles, read)()
+        assert "last" in [event.name for event in trace.events()]
+
+
+@pytest.mark.parametrize("compat", [None, "torch"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_cycle_that_was_handed_over_and_goes_while_it_is_read_is_not_missed(compat: Any) -> None:
+    """A callback of another thread has just ended."""
+    handed: list[_cycle.Cycle] = []
+
+    class Late(profiler.profile):
+        def _shown(self) -> Any:
+            return handed.pop() if handed else super()._shown()
+
+    plan = marey.schedule(wait=0, warmup=0, active=1)
+    with Late(schedule=plan, compat=compat, keep_bytes=0) as prof:
+        for _ in range(3):
+            prof.step()
+        work("last")
+        handed.append(prof.cycles[0])
+        assert "last" in names(prof) and not handed
+
+
 class Failing:
     """An observer whose file cannot be written."""
 
