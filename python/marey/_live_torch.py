@@ -163,6 +163,10 @@ class Wish:
     def __del__(self) -> None:
         Wish.n_alive -= 1
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, of whatever kind, is counted too."""
+        return Wish, ()
+
 
 def attach_or_tell() -> None:
     """The program goes on without it."""

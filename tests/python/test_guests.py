@@ -427,6 +427,26 @@ def test_a_forked_child_records_its_own_session(tmp_path: Path) -> None:
     assert out == "['aten::relu', 'aten::sigmoid']\n"
 
 
+@pytest.mark.parametrize("profile", ["marey.profile", "marey.profiler.profile"])
+@pytest.mark.parametrize("copied", ["copy", "deepcopy"])
+def test_a_copied_profile_records_a_torch_that_comes_later(
+    profile: str, copied: str, tmp_path: Path
+) -> None:
+    out = python(f"""
+        import copy, gc, marey.profiler
+        prof = {profile}()
+        other = copy.{copied}(prof)
+        del other
+        gc.collect()
+        prof.start()
+        import torch
+        torch.ones(2).mul(2)
+        prof.stop()
+        print("aten::mul" in [row.key for row in prof.key_averages()])
+    """, tmp_path)
+    assert out == "True\n"
+
+
 def test_a_forked_child_runs_unrecorded(tmp_path: Path) -> None:
     """It has the hook of its parent, which must find nothing to write to."""
     python("""
