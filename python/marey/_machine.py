@@ -86,6 +86,8 @@ class Machine:
         self.asked = asked
         self._step_range: _core.record_function | _live_torch.SeenRange | None = None
         self._step_thread = 0
+        self._step_called = first_step
+        """The number with which it began: it keeps that one, in its range and its cycle."""
         self._step_is_shown = True
         """Its range began while it was recorded, so that it is in the trace."""
         self._step_is_cut = False
@@ -156,7 +158,7 @@ class Machine:
 
     @step_num.setter
     def step_num(self, number: int) -> None:
-        """Steps are called so from now on; the schedule goes on counting."""
+        """Steps that begin are called so from now on; the schedule goes on counting."""
         self._first_step = whole_number("step_num", number) - self.n_ended
 
     def set_schedule(self, schedule: Any) -> None:
@@ -167,9 +169,10 @@ class Machine:
         self.schedule: Callable[[int], Any] | None = schedule
 
     def _step_name(self) -> str:
-        return f"ProfilerStep#{self.step_num}"
+        return f"ProfilerStep#{self._step_called}"
 
     def _begin_step(self) -> None:
+        self._step_called = self.step_num
         self._step_is_cut = self._is_off
         if self.records_steps and self.is_running:
             self.cycles.begin_step()
@@ -185,7 +188,7 @@ class Machine:
         """The step that has ended is one of the cycle's."""
         cycle = cycle or self.cycles.running
         if cycle is not None:
-            cycle.add_step(self.step_num, self._step_is_cut)
+            cycle.add_step(self._step_called, self._step_is_cut)
 
     def _end_step(self) -> None:
         if self._step_range is not None:

@@ -163,6 +163,25 @@ def test_step_num_may_be_set() -> None:
     assert prof.cycles[0].steps == [72]
 
 
+def test_a_step_keeps_the_number_that_it_began_with() -> None:
+    prof = profiler.profile(schedule=marey.schedule(wait=0, warmup=1, active=3, repeat=1))
+    with prof:
+        for step in range(4):
+            if step == 1:
+                prof.step_num = 1000
+            if step == 2:
+                prof.toggle_collection_dynamic(False, CPU)
+                prof.step_num = 2000
+                prof.toggle_collection_dynamic(True, CPU)
+            work()
+            prof.step()
+    (cycle,) = prof.cycles
+    assert cycle.trace.metadata["profiler_cycle"]["steps"] == [1, 1001, 2001]
+    names = [event.name for event in prof.events() if event.name != "work"]
+    assert names == [f"ProfilerStep#{number}" for number in cycle.steps]
+    assert prof.step_num == 2002
+
+
 # ---- many cycles --------------------------------------------------------------------------------------
 
 
