@@ -47,7 +47,7 @@ class Company(Results):
         """The same in parts, some of which may have nothing left but averages. What is asked of it
         later is of the same records."""
 
-    def _trace_now(self) -> Trace:
+    def _marey_trace_now(self) -> Trace:
         trace, workers = self.own_trace(), self.windows.workers
         if workers is None:
             return trace
@@ -59,14 +59,14 @@ class Company(Results):
         if not self.are_whole:
             return None
         try:
-            trace = self._trace_now()
+            trace = self._marey_trace_now()
         except RuntimeError:
             if self.are_whole:
                 raise
             return None
         return trace if self.are_whole else None
 
-    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
+    def _marey_averages_now(self, grouping: Grouping) -> ProfileAverages:
         workers = self.windows.workers
         if workers is None:
             return self.own_averages(grouping)

@@ -173,7 +173,7 @@ class Cycle(Company):
         self.trace_id: str | None = None
         self._asked = asked
         self._has_inputs = asked.has_inputs
-        self._joins_steps = asked.joins_steps
+        self._marey_joins_steps = asked.joins_steps
         self._metadata = metadata  # the profile's own, which may still grow
         self.windows = windows or Windows()
         self._recordings: list[Recording] = []
@@ -478,7 +478,7 @@ class Cycle(Company):
         if self._summary is None:
             kept = self._kept
             averages = LeftAverages.of_trace(
-                self.own_trace(), self._asked.has_inputs, self._joins_steps
+                self.own_trace(), self._asked.has_inputs, self._marey_joins_steps
             )
             self._summary = Left(self.stats._replace(held_bytes=0), averages)
             self._keep(kept)  # another one would only take memory

@@ -32,7 +32,7 @@ class Cycles(Company):
         self.windows = Windows()
         self._asked = asked
         self._has_inputs = asked.has_inputs
-        self._joins_steps = asked.joins_steps
+        self._marey_joins_steps = asked.joins_steps
         self._keep_bytes = keep_bytes
         self._joined: tuple[tuple[int | None, ...], Trace] | None = None
         self._nothing: Cycles | None = None

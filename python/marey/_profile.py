@@ -134,7 +134,7 @@ _running: weakref.WeakSet[Profiled] = weakref.WeakSet()
 
 def _end_forgotten(prof: Profiled, what: str) -> None:
     """what: has happened to it, to be told. Raises nothing: there is nobody to take it."""
-    machine = prof._machine
+    machine = prof._marey_machine
     if not machine.is_running:
         return
     if machine.is_inherited:  # its end is the parent process's business
@@ -170,41 +170,41 @@ class Profiled(Results):
 
     acc_events: bool
     """Without a schedule too, what is started again keeps its results."""
-    _machine: Machine
-    _focus: Cycle | None = None
-    _has_begun = False  # and is not just another view of a profiler's results
-    _handles: weakref.WeakSet[Profiled] | None = None
+    _marey_machine: Machine
+    _marey_focus: Cycle | None = None
+    _marey_has_begun = False  # and is not just another view of a profiler's results
+    _marey_handles: weakref.WeakSet[Profiled] | None = None
     """Once it was copied: all that share the machine so."""
 
-    def _begin(self) -> None:
-        machine = self._machine
+    def _marey_begin(self) -> None:
+        machine = self._marey_machine
         begins_anew = machine.schedule is None and not self.acc_events
-        if self._workers is not None and begins_anew and not machine.is_running:
-            self._workers.clear()
+        if self._marey_workers is not None and begins_anew and not machine.is_running:
+            self._marey_workers.clear()
         machine.start(keeps_results=bool(self.acc_events))
-        for one in (self, *self._copies()):
-            one._has_begun = True
+        for one in (self, *self._marey_copies()):
+            one._marey_has_begun = True
             _running.add(one)
 
     def __copy__(self) -> Self:
         """Another handle of the same profiler: it runs until the last of them is dropped."""
         made = object.__new__(type(self))
-        self._handles = self._handles or weakref.WeakSet([self])
+        self._marey_handles = self._marey_handles or weakref.WeakSet([self])
         vars(made).update(vars(self))
-        self._handles.add(made)
+        self._marey_handles.add(made)
         if self in _running:
             _running.add(made)
         return made
 
-    def _copies(self) -> list[Profiled]:
-        return [handle for handle in self._handles or () if handle is not self]
+    def _marey_copies(self) -> list[Profiled]:
+        return [handle for handle in self._marey_handles or () if handle is not self]
 
     def __del__(self) -> None:
         """Who rebinds its name in a notebook has not stopped it."""
         # While the interpreter ends there is nothing left to stop with; _end_all was before.
         if sys is None or sys.is_finalizing():
             return
-        if self._has_begun and not self._copies():
+        if self._marey_has_begun and not self._marey_copies():
             _end_forgotten(self, "a profiler was dropped while it was running")
 
     @abstractmethod
@@ -213,44 +213,44 @@ class Profiled(Results):
     @property
     def cycles(self) -> tuple[Cycle, ...]:
         """Each cycle for itself: of a program without a schedule there is one."""
-        return tuple(self._machine.cycles.shown())
+        return tuple(self._marey_machine.cycles.shown())
 
-    def _shown(self) -> Cycle | Cycles:
-        if self._focus is not None:
-            return self._focus
-        if not self._machine.cycles.shown():
-            raise RuntimeError(self._machine.why_nothing())
-        return self._machine.cycles
+    def _marey_shown(self) -> Cycle | Cycles:
+        if self._marey_focus is not None:
+            return self._marey_focus
+        if not self._marey_machine.cycles.shown():
+            raise RuntimeError(self._marey_machine.why_nothing())
+        return self._marey_machine.cycles
 
-    def _of_shown(self, make: Callable[[Cycle | Cycles], Made]) -> Made:
+    def _marey_of_shown(self, make: Callable[[Cycle | Cycles], Made]) -> Made:
         """Made anew if it was to be of the cycle that on_trace_ready of another thread is called
         for, and that went meanwhile."""
         while True:
-            shown = self._shown()
+            shown = self._marey_shown()
             try:
                 return make(shown)
             except RuntimeError:
-                if isinstance(shown, Cycles) or shown is self._focus:
+                if isinstance(shown, Cycles) or shown is self._marey_focus:
                     raise
 
-    def _trace_now(self) -> Trace:
-        return self._of_shown(lambda shown: shown._trace_now())
+    def _marey_trace_now(self) -> Trace:
+        return self._marey_of_shown(lambda shown: shown._marey_trace_now())
 
-    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
-        return self._of_shown(lambda shown: shown._averages_now(grouping))
+    def _marey_averages_now(self, grouping: Grouping) -> ProfileAverages:
+        return self._marey_of_shown(lambda shown: shown._marey_averages_now(grouping))
 
     @property
-    def _workers(self) -> Workers | None:
-        return self._machine.cycles.windows.workers
+    def _marey_workers(self) -> Workers | None:
+        return self._marey_machine.cycles.windows.workers
 
     def worker_init(self, then: Callable[[int], Any] | None = None) -> WorkerInit:
         """A worker_init_fn for a DataLoader: its worker processes, forked or spawned, are
         recorded too and are in the results once they have ended. then: the program's own such
         function."""
-        workers, cycles = self._workers, self._machine.cycles
+        workers, cycles = self._marey_workers, self._marey_machine.cycles
         if workers is None:
-            workers = cycles.windows.workers = Workers(self._machine.asked)
-            workers.open(cycles.windows, self._machine.running_recordings())
+            workers = cycles.windows.workers = Workers(self._marey_machine.asked)
+            workers.open(cycles.windows, self._marey_machine.running_recordings())
             # Ours and theirs are one rank, also where nobody has told which.
             cycles.metadata.setdefault("distributedInfo", '{"rank": 0}')
             cycles.forget_traces()
@@ -259,7 +259,7 @@ class Profiled(Results):
     @property
     def stats(self) -> SessionStats:
         """What recording came to: losses, memory, error of the clock."""
-        return self._shown().stats
+        return self._marey_shown().stats
 
     def add_metadata(self, key: str, value: str) -> None:
         """A text in the head of the traces."""
@@ -273,30 +273,30 @@ class Profiled(Results):
         the file has itself.
         """
         _core.check_meta(key, value)
-        self._machine.cycles.metadata[key] = value
-        self._machine.cycles.forget_traces()
+        self._marey_machine.cycles.metadata[key] = value
+        self._marey_machine.cycles.forget_traces()
 
 
 class HandsOver(Profiled):
     """What hands each cycle that has ended to a function of the program."""
 
-    _on_trace_ready: Callable[[Any], Any] | None = None
+    _marey_on_trace_ready: Callable[[Any], Any] | None = None
 
     @property
     def on_trace_ready(self) -> Callable[[Any], Any] | None:
-        return self._on_trace_ready
+        return self._marey_on_trace_ready
 
     @on_trace_ready.setter
     def on_trace_ready(self, ready: Callable[[Any], Any] | None) -> None:
-        self._on_trace_ready = callable_or_none("on_trace_ready", ready)
+        self._marey_on_trace_ready = callable_or_none("on_trace_ready", ready)
 
-    def _ready(self, cycle: Cycle) -> None:
-        self._focus = cycle
+    def _marey_ready(self, cycle: Cycle) -> None:
+        self._marey_focus = cycle
         try:
-            if self._on_trace_ready is not None:
-                self._on_trace_ready(self)
+            if self._marey_on_trace_ready is not None:
+                self._marey_on_trace_ready(self)
         finally:
-            self._focus = None
+            self._marey_focus = None
 
 
 class profile(HandsOver):
@@ -355,10 +355,10 @@ class profile(HandsOver):
         self.on_trace_ready = on_trace_ready
         self.record_shapes = record_shapes
         self.acc_events = acc_events
-        self._takes_what_there_is = activities is None
-        self._wish = prepare_torch(activities is not None)
-        asked = ask(self._wish is not None, record_shapes, clock, pool_bytes)
-        self._machine = Machine(asked, schedule, first_step, keep_bytes)
+        self._marey_takes_what_there_is = activities is None
+        self._marey_wish = prepare_torch(activities is not None)
+        asked = ask(self._marey_wish is not None, record_shapes, clock, pool_bytes)
+        self._marey_machine = Machine(asked, schedule, first_step, keep_bytes)
 
     # -- start, step, stop
 
@@ -366,21 +366,21 @@ class profile(HandsOver):
         """Begins at the step where it was stopped, at first that of first_step.
 
         RuntimeError: it runs already; it goes on."""
-        self._begin()
+        self._marey_begin()
 
     def step(self) -> None:
         """Ends a step and begins the next."""
-        if not self._machine.is_running:
+        if not self._marey_machine.is_running:
             raise RuntimeError("the profiler does not run, start it before its first step")
-        self._machine.step(self._ready)
+        self._marey_machine.step(self._marey_ready)
 
     def stop(self) -> None:
         """Ends the last step. A cycle that is cut short is handed over too."""
-        if not self._machine.is_running:
+        if not self._marey_machine.is_running:
             raise RuntimeError("the profiler does not run, start it before it is stopped")
-        if self._takes_what_there_is:
+        if self._marey_takes_what_there_is:
             tell_kernels_missing()
-        self._machine.stop(self._ready)
+        self._marey_machine.stop(self._marey_ready)
 
     def __enter__(self) -> profile:
         self.start()
@@ -392,7 +392,7 @@ class profile(HandsOver):
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._machine.is_running:
+        if self._marey_machine.is_running:
             self.stop()
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
@@ -400,29 +400,29 @@ class profile(HandsOver):
         where none is recorded nothing changes. What is open ends where it is switched off; the
         ledger of the trace says for how long nothing was recorded."""
         _check_activities(activities)
-        if self._machine.is_running:
-            self._machine.toggle(enable)
+        if self._marey_machine.is_running:
+            self._marey_machine.toggle(enable)
 
     # -- where it is
 
     @property
     def schedule(self) -> Callable[[int], Any] | None:
-        return self._machine.schedule
+        return self._marey_machine.schedule
 
     @property
     def record_steps(self) -> bool:
         """Each step is a range "ProfilerStep#n"."""
-        return self._machine.records_steps
+        return self._marey_machine.records_steps
 
     @property
     def step_num(self) -> int:
         """The number of the step that runs."""
-        return self._machine.step_num
+        return self._marey_machine.step_num
 
     @property
     def current_action(self) -> ProfilerAction:
-        return self._machine.action
+        return self._marey_machine.action
 
     def __repr__(self) -> str:
-        state = "running" if self._machine.is_running else "stopped"
+        state = "running" if self._marey_machine.is_running else "stopped"
         return f"<marey.profile, {state}, step {self.step_num}, {self.current_action.name}>"

@@ -263,26 +263,30 @@ class DropInEvents(EventsAsTorch, ProfileEvents):
 
 
 class Results(ABC):
-    """What one or more recordings came to."""
+    """What one or more recordings came to.
 
-    _joins_steps = False
+    Members of it and of profilers that are their own begin with _marey: a class of the program that
+    is derived from them, as from torch's, has names of its own.
+    """
+
+    _marey_joins_steps = False
 
     @abstractmethod
-    def _trace_now(self) -> Trace:
+    def _marey_trace_now(self) -> Trace:
         """Of what is shown; while it is recorded, of what there is so far."""
 
-    def _averages_now(self, grouping: Grouping) -> ProfileAverages:
-        return ProfileAverages(self._trace_now(), grouping)
+    def _marey_averages_now(self, grouping: Grouping) -> ProfileAverages:
+        return ProfileAverages(self._marey_trace_now(), grouping)
 
     @property
     def trace(self) -> Trace:
         """What was recorded; while it is, what there is so far."""
-        return self._trace_now()
+        return self._marey_trace_now()
 
     def events(self) -> ProfileEvents:
         """All that was recorded, track by track, in order of its start."""
-        trace = self._trace_now()
-        events = DropInEvents if self._joins_steps else ProfileEvents
+        trace = self._marey_trace_now()
+        events = DropInEvents if self._marey_joins_steps else ProfileEvents
         return events(trace, all_but(trace._kinds, "window"))
 
     def key_averages(
@@ -298,9 +302,9 @@ class Results(ABC):
             group_by_stack_n,
             group_by_overload_name,
             include_python_functions,
-            join_steps=self._joins_steps,
+            join_steps=self._marey_joins_steps,
         )
-        return told(self._averages_now(grouping))
+        return told(self._marey_averages_now(grouping))
 
     def export_chrome_trace(
         self,
@@ -321,7 +325,7 @@ class Results(ABC):
         it may be written many times, also from on_trace_ready. repair, scrub,
         background and timeout_s: see Trace.export_chrome_trace.
         """
-        return self._trace_now().export_chrome_trace(
+        return self._marey_trace_now().export_chrome_trace(
             path,
             overwrite,
             repair=repair,
@@ -335,4 +339,4 @@ class Results(ABC):
     ) -> None:
         """Write one line a stack, as torch does: for flame graphs. Without stacks an empty file,
         which is told."""
-        _write_stacks(self._trace_now(), path, metric)
+        _write_stacks(self._marey_trace_now(), path, metric)

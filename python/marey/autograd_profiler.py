@@ -34,6 +34,7 @@ from marey._warn import warn
 from marey.profiler import (
     ENUMS,
     Compat,
+    FreeName,
     TorchProfiled,
     kineto_available,
     new_trace_id,
@@ -140,7 +141,7 @@ class profile(TorchProfiled):
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
         self.activity_filters = activity_filters or {}
-        self._set_compat(compat)
+        self._marey_set_compat(compat)
         check_seconds("post_processing_timeout_s", post_processing_timeout_s)
         if not use_cpu and not use_kineto:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
@@ -153,24 +154,24 @@ class profile(TorchProfiled):
         if use_mtia:  # of torch 2.4
             asked.add(_schedule.ProfilerActivity.MTIA)
         self.use_device = None
-        self._wish = None
+        self._marey_wish = None
         if enabled:
             without_devices(asked)
             tell_not_yet(given)
             tell_experiments(experimental_config)
-            self._wish = prepare_torch_or_tell(True)
-        wants = ask(self._wish is not None, self.record_shapes, clock, pool_bytes, joins_steps=True)
-        self._machine = Machine(wants, None, 0, None)
-        self._machine.new_trace_id = trace_id_maker(custom_trace_id_callback)
+            self._marey_wish = prepare_torch_or_tell(True)
+        wants = ask(self._marey_wish is not None, self.record_shapes, clock, pool_bytes, joins_steps=True)
+        self._marey_machine = Machine(wants, None, 0, None)
+        self._marey_machine.new_trace_id = trace_id_maker(custom_trace_id_callback)
 
     @classmethod
-    def _of(cls, prof: TorchProfiled) -> profile:
+    def _marey_of(cls, prof: TorchProfiled) -> profile:
         """The results of another profiler behind these names."""
         made = cls(enabled=False)
-        made._machine = prof._machine
-        made._focus = prof._focus
+        made._marey_machine = prof._marey_machine
+        made._marey_focus = prof._marey_focus
         made.enabled = made.entered = True
-        made._compat = prof._compat
+        made._marey_compat = prof._marey_compat
         for name in SHARED:
             setattr(made, name, getattr(prof, name))
         return made
@@ -181,7 +182,7 @@ class profile(TorchProfiled):
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self.entered = True
-        self._begin()
+        self._marey_begin()
         return self
 
     def __exit__(
@@ -190,51 +191,51 @@ class profile(TorchProfiled):
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self.enabled and self._machine.is_running:
+        if self.enabled and self._marey_machine.is_running:
             self.stop()
 
     def stop(self) -> None:
-        self._machine.stop(lambda cycle: None)
+        self._marey_machine.stop(lambda cycle: None)
 
     # -- results
 
     @property
-    def _is_finished(self) -> bool:
-        return self._machine.was_started and not self._machine.is_running
+    def _marey_is_finished(self) -> bool:
+        return self._marey_machine.was_started and not self._marey_machine.is_running
 
     @property
     def function_events(self) -> Any:
         """The events; None before the end, as torch has it."""
-        return self.events() if self._is_finished else None
+        return self.events() if self._marey_is_finished else None
 
-    @property
+    @FreeName
     def kineto_results(self) -> None:
         """torch's own results there are none."""
         return None
 
-    @property
+    @FreeName
     def kineto_activities(self) -> set[ProfilerActivity]:
         """What is recorded."""
         return supported_activities() if self.use_cpu else set()
 
-    @property
+    @FreeName
     def profiling_start_time_ns(self) -> int:
         """Since the Unix epoch, where torch has a clock without a known begin; 0 before the start."""
-        return self.stats.start_ns if self._machine.cycles.shown() else 0
+        return self._marey_shown().stats.start_ns if self._marey_machine.cycles.shown() else 0
 
-    @property
+    @FreeName
     def profiling_end_time_ns(self) -> int:
         """The same of the end; 0 before it."""
-        return (self.stats.stop_ns or 0) if self._is_finished else 0
+        return (self._marey_shown().stats.stop_ns or 0) if self._marey_is_finished else 0
 
-    @property
+    @FreeName
     def trace_id(self) -> str | None:
         """Of the last cycle; None before there is one."""
-        cycles = self._machine.cycles.shown()
+        cycles = self._marey_machine.cycles.shown()
         return cycles[-1].trace_id if cycles else None
 
-    def _check_finished(self) -> None:
-        if not self._is_finished:
+    def _marey_check_finished(self) -> None:
+        if not self._marey_is_finished:
             raise NotInitializedError("Profiler didn't finish running")
 
     def table(
@@ -248,7 +249,7 @@ class profile(TorchProfiled):
         top_level_events_only: bool = False,
     ) -> str:
         """A row for each event; key_averages().table() has a row for each name."""
-        self._check_finished()
+        self._marey_check_finished()
         text: str = self.function_events.table(
             sort_by=sort_by,
             row_limit=row_limit,
@@ -262,13 +263,13 @@ class profile(TorchProfiled):
 
     def total_average(self) -> Any:
         """All events added up, under the key "Total"."""
-        self._check_finished()
+        self._marey_check_finished()
         return self.function_events.total_average()
 
     @property
     def self_cpu_time_total(self) -> float:
         """The sum of self times, in microseconds."""
-        self._check_finished()
+        self._marey_check_finished()
         total: float = self.function_events.self_cpu_time_total
         return total
 
@@ -290,12 +291,12 @@ class profile(TorchProfiled):
 
     def create_trace_id(self) -> str:
         """The id that a trace which begins now would have."""
-        make = self._machine.new_trace_id
+        make = self._marey_machine.new_trace_id
         return new_trace_id() if make is None else make()
 
     def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
         """Write one line a stack, as torch does: for flame graphs. Without stacks an error."""
-        self._check_finished()
+        self._marey_check_finished()
         super().export_stacks(path, metric)
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[Any]) -> None:
@@ -303,10 +304,10 @@ class profile(TorchProfiled):
         super().toggle_collection_dynamic(enabled, activities)
 
     def __str__(self) -> str:
-        return self.table() if self._is_finished else repr(self)
+        return self.table() if self._marey_is_finished else repr(self)
 
     def __repr__(self) -> str:
-        if not self._is_finished:
+        if not self._marey_is_finished:
             return "<unfinished marey.autograd_profiler.profile>"
         return repr(self.function_events)
 

@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from marey import _core, _schedule, _torch_args
 from marey._averages import check_seconds
@@ -31,6 +31,7 @@ from marey._cycles import Cycles
 from marey._machine import Machine
 from marey._profile import HandsOver, Profiled, ask, prepare_torch_or_tell, tell_kernels_missing
 from marey._schedule import TorchSchedule, callable_or_none
+from marey._results import SessionStats
 from marey._torch import TorchView
 from marey._torch_args import (
     ExperimentalConfig as _ExperimentalConfig,
@@ -193,46 +194,80 @@ class ProfilerStats:
     function_events_build_tree_call_duration_us: int | None = None
 
 
+Got = TypeVar("Got")
+
+
+class FreeName(Generic[Got]):
+    """A property whose name is free in torch's class, or that of an attribute there: a program that
+    sets it, as a class derived from torch's may, has what it set."""
+
+    def __init__(self, ask: Callable[[Any], Got]) -> None:
+        self._ask = ask
+        self.__doc__ = ask.__doc__
+
+    @overload
+    def __get__(self, prof: None, kind: Any = None) -> FreeName[Got]: ...
+    @overload
+    def __get__(self, prof: object, kind: Any = None) -> Got: ...
+    def __get__(self, prof: object | None, kind: Any = None) -> FreeName[Got] | Got:
+        return self if prof is None else self._ask(prof)
+
+
 class TorchProfiled(Profiled):
     """What the drop-ins have in common."""
 
-    with_stack: bool
-    _compat: Compat
-    _joins_steps = True
+    @FreeName
+    def trace(self) -> Trace:
+        """What was recorded; while it is, what there is so far."""
+        return self._marey_trace_now()
 
-    def _set_compat(self, compat: Compat) -> None:
+    @FreeName
+    def cycles(self) -> tuple[Cycle, ...]:
+        """Each cycle for itself: of a program without a schedule there is one."""
+        return tuple(self._marey_machine.cycles.shown())
+
+    @FreeName
+    def stats(self) -> SessionStats:
+        """What recording came to: losses, memory, error of the clock."""
+        return self._marey_shown().stats
+
+    with_stack: bool
+    _marey_compat: Compat
+    _marey_joins_steps = True
+
+    def _marey_set_compat(self, compat: Compat) -> None:
         if compat not in (None, "torch"):
             raise ValueError(f"no compat '{compat}': None for Marey's numbers, or 'torch'")
-        self._compat = compat
+        self._marey_compat = compat
 
-    def _shown(self) -> Cycle | Cycles:
-        if self._focus is None and not self._machine.was_started:
+    def _marey_shown(self) -> Cycle | Cycles:
+        if self._marey_focus is None and not self._marey_machine.was_started:
             raise NotInitializedError(
                 "Profiler must be initialized before its results are asked for: it was not started"
             )
-        machine = self._machine
-        if self._focus is None and not machine.is_running and not machine.cycles.shown():
+        machine = self._marey_machine
+        if self._marey_focus is None and not machine.is_running and not machine.cycles.shown():
             # As torch: what was never active is empty, and no error.
             return machine.cycles.nothing()
-        return super()._shown()
+        return super()._marey_shown()
 
-    def _view(self) -> TorchView:
+    def _marey_view(self) -> TorchView:
         """What torch would show: the last cycle, or with acc_events all so far. What was let go is
         in no such view, which is told each time, nor are worker processes, told once."""
-        trace = self._of_shown(self._trace_to_view)
+        trace = self._marey_of_shown(self._marey_trace_to_view)
         return trace.view(compat="torch", version=torch_version())
 
-    def _trace_to_view(self, shown: Cycle | Cycles) -> Trace:
-        cycles = shown if isinstance(shown, Cycles) else self._machine.cycles
-        if self._workers is not None:
-            self._workers.tell_left_out()
+    def _marey_trace_to_view(self, shown: Cycle | Cycles) -> Trace:
+        cycles = shown if isinstance(shown, Cycles) else self._marey_machine.cycles
+        if self._marey_workers is not None:
+            self._marey_workers.tell_left_out()
         if self.acc_events:
-            self._tell_left_out(cycles)
+            self._marey_tell_left_out(cycles)
             return cycles.own_trace()
         return cycles.last_trace() if shown is cycles else shown.own_trace()
 
     @staticmethod
-    def _tell_left_out(cycles: Cycles) -> None:
+    def _marey_tell_left_out(cycles: Cycles) -> None:
         if not cycles.are_whole:
             n_whole = sum(cycle.is_whole for cycle in cycles.shown())
             tell(
@@ -242,7 +277,7 @@ class TorchProfiled(Profiled):
 
     def events(self) -> Any:
         """All that was recorded, in order of its start on each track."""
-        return super().events() if self._compat is None else self._view().events()
+        return super().events() if self._marey_compat is None else self._marey_view().events()
 
     def key_averages(
         self,
@@ -252,14 +287,14 @@ class TorchProfiled(Profiled):
         include_python_functions: bool = False,
     ) -> Any:
         """Averages by name, and by what else is asked for."""
-        if self._compat is None:
+        if self._marey_compat is None:
             return super().key_averages(
                 group_by_input_shape,
                 group_by_stack_n,
                 group_by_overload_name,
                 include_python_functions,
             )
-        return self._view().key_averages(
+        return self._marey_view().key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
 
@@ -274,9 +309,9 @@ class TorchProfiled(Profiled):
         try:
             return super().export_chrome_trace(path, **ours)
         except OSError as error:
-            if self._focus is None:
+            if self._marey_focus is None:
                 raise
-            tell(f"cycle {self._focus.number} is not written: {error}")
+            tell(f"cycle {self._marey_focus.number} is not written: {error}")
             return None
 
     def export_stacks(self, path: Path, metric: str = "self_cpu_time_total") -> None:
@@ -284,16 +319,16 @@ class TorchProfiled(Profiled):
 
         AssertionError: it was not started, or not asked for stacks. ValueError: no such metric.
         """
-        self._shown()
+        self._marey_shown()
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         super().export_stacks(path, metric)
 
     def _stats(self) -> ProfilerStats | None:
         """None before there is anything."""
-        if not self._machine.cycles.shown():
+        if not self._marey_machine.cycles.shown():
             return None
-        stats = self.stats
+        stats = self._marey_shown().stats
         window_ns = None if stats.stop_ns is None else stats.stop_ns - stats.start_ns
         return ProfilerStats(
             profiling_window_duration_sec=None if window_ns is None else window_ns / 1e9,
@@ -306,8 +341,8 @@ class TorchProfiled(Profiled):
         the trace's ledger says for how long nothing was recorded. Without CPU among the activities
         nothing changes, since nothing else is recorded yet."""
         asked, _ = read_activities(activities)
-        if self._machine.is_running and _schedule.ProfilerActivity.CPU in asked:
-            self._machine.toggle(enable)
+        if self._marey_machine.is_running and _schedule.ProfilerActivity.CPU in asked:
+            self._marey_machine.toggle(enable)
 
 
 class _KinetoProfile(TorchProfiled):
@@ -335,9 +370,9 @@ class _KinetoProfile(TorchProfiled):
     ) -> None:
         given = locals()
         asked, filters = read_activities(activities)
-        self._set_up(given, asked, filters, activities is not None, None, 0)
+        self._marey_set_up(given, asked, filters, activities is not None, None, 0)
 
-    def _set_up(
+    def _marey_set_up(
         self,
         given: dict[str, Any],
         asked: set[ProfilerActivity],
@@ -347,7 +382,7 @@ class _KinetoProfile(TorchProfiled):
         first_step: int,
     ) -> None:
         """given: the arguments of the constructor."""
-        self._set_compat(given["compat"])
+        self._marey_set_compat(given["compat"])
         check_seconds("post_processing_timeout_s", given["post_processing_timeout_s"])
         self.activities = set(map(as_torch, without_devices(asked)))
         self.activity_filters = {as_torch(key): names for key, names in filters.items()}
@@ -365,20 +400,20 @@ class _KinetoProfile(TorchProfiled):
         self.execution_trace_observer = _observer(given["execution_trace_observer"])
         self.preset_metadata: dict[str, str] = {}
         self.mem_tl = None
-        self._is_all_asked = not is_asked
-        self._wish = prepare_torch_or_tell(is_asked)
+        self._marey_is_all_asked = not is_asked
+        self._marey_wish = prepare_torch_or_tell(is_asked)
         names = filters.get(_schedule.ProfilerActivity.CPU)
-        has_ops = self._wish is not None and (names is None or "CPU_OP" in names)
+        has_ops = self._marey_wish is not None and (names is None or "CPU_OP" in names)
         # with_flops takes shapes, as in torch.
         has_shapes = self.record_shapes or self.with_flops
-        self._machine = Machine(
+        self._marey_machine = Machine(
             ask(has_ops, has_shapes, given["clock"], given["pool_bytes"], joins_steps=True),
             plan,
             first_step,
             given["keep_bytes"],
         )
-        self._machine.observer = self.execution_trace_observer
-        self._machine.new_trace_id = trace_id_maker(self.custom_trace_id_callback)
+        self._marey_machine.observer = self.execution_trace_observer
+        self._marey_machine.new_trace_id = trace_id_maker(self.custom_trace_id_callback)
 
     # -- start and stop
 
@@ -400,7 +435,7 @@ class _KinetoProfile(TorchProfiled):
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if self._machine.is_running:
+            if self._marey_machine.is_running:
                 self.stop()
         finally:
             if self.execution_trace_observer is not None:
@@ -416,23 +451,23 @@ class _KinetoProfile(TorchProfiled):
 
     def start_trace(self) -> None:
         """One that runs goes on, which is told: torch loses what it has."""
-        if self._machine.is_running and not self._machine.is_inherited:
+        if self._marey_machine.is_running and not self._marey_machine.is_inherited:
             warn("start() of a profiler that runs already: it goes on, and nothing is lost")
             return
         for key, text in self.preset_metadata.items():
             self.add_metadata_json(key, text)
-        self._begin()
+        self._marey_begin()
 
     def stop_trace(self) -> None:
-        if not self._machine.was_started:
+        if not self._marey_machine.was_started:
             raise NotInitializedError("Profiler must be initialized before stop_trace()")
-        if not self._machine.is_running:
+        if not self._marey_machine.is_running:
             return
-        if self._is_all_asked:
+        if self._marey_is_all_asked:
             tell_kernels_missing()
-        self._machine.stop(self._ready)
+        self._marey_machine.stop(self._marey_ready)
 
-    def _ready(self, cycle: Cycle) -> None:
+    def _marey_ready(self, cycle: Cycle) -> None:
         pass
 
     # -- what torch has beside
@@ -440,18 +475,18 @@ class _KinetoProfile(TorchProfiled):
     use_device = None
     """None is recorded yet."""
 
-    @property
+    @FreeName
     def has_cudagraphs(self) -> bool:
         """Whether torch's compiler is set up for them, as torch tells it."""
         config: Any = sys.modules.get("torch._inductor.config")
         return bool(getattr(getattr(config, "triton", None), "cudagraphs", False))
 
-    @property
+    @FreeName
     def profiler(self) -> AutogradProfile | None:
         """The same results behind the names of torch.autograd.profiler; None before the start."""
         from marey.autograd_profiler import profile as autograd_profile
 
-        return autograd_profile._of(self) if self._machine.was_started else None
+        return autograd_profile._marey_of(self) if self._marey_machine.was_started else None
 
     def preset_metadata_json(self, key: str, value: str) -> None:
         """A member of the head of each trace from the next start on; value is JSON."""
@@ -460,12 +495,12 @@ class _KinetoProfile(TorchProfiled):
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str] | None) -> None:
         """Called at the begin of each cycle; None: an id of random digits."""
-        self._machine.new_trace_id = trace_id_maker(callback)
+        self._marey_machine.new_trace_id = trace_id_maker(callback)
         self.custom_trace_id_callback = callback
 
     def get_trace_id(self) -> str | None:
         """Of the last cycle; None before there is one."""
-        cycles = self._machine.cycles.shown()
+        cycles = self._marey_machine.cycles.shown()
         return cycles[-1].trace_id if cycles else None
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
@@ -473,7 +508,7 @@ class _KinetoProfile(TorchProfiled):
         raise _core.UnsupportedError("memory cannot be recorded yet, nor can its time line")
 
     def __repr__(self) -> str:
-        state = "running" if self._machine.is_running else "stopped"
+        state = "running" if self._marey_machine.is_running else "stopped"
         return f"<marey.profiler.{type(self).__name__}, {state}>"
 
 
@@ -516,51 +551,51 @@ class profile(HandsOver, _KinetoProfile):
             raise AssertionError("No valid profiler activities found")
         self.use_cuda = use_cuda
         self.on_trace_ready = on_trace_ready
-        self._set_up(given, asked, filters, activities is not None, schedule, first_step)
+        self._marey_set_up(given, asked, filters, activities is not None, schedule, first_step)
 
     def step(self) -> None:
         """Ends a step and begins the next. Before the start it only counts."""
-        if self._machine.is_running:
-            self._machine.step(self._ready)
+        if self._marey_machine.is_running:
+            self._marey_machine.step(self._marey_ready)
         else:
-            self._machine.step_num += 1
+            self._marey_machine.step_num += 1
 
     @property
     def schedule(self) -> Callable[[int], Any]:
-        return self._machine.schedule or _always
+        return self._marey_machine.schedule or _always
 
     @schedule.setter
     def schedule(self, plan: Callable[[int], Any]) -> None:
         """While it runs, from the next step on."""
-        self._machine.set_schedule(None if plan is _always else plan)
+        self._marey_machine.set_schedule(None if plan is _always else plan)
 
     @property
     def step_num(self) -> int:
         """The number of the step that runs. It may be set, also before the start: a run that is
         resumed goes on with its own numbers, while the schedule counts its steps from 0."""
-        return self._machine.step_num
+        return self._marey_machine.step_num
 
     @step_num.setter
     def step_num(self, number: int) -> None:
-        self._machine.step_num = number
+        self._marey_machine.step_num = number
 
     @property
     def current_action(self) -> ProfilerAction:
         """torch's own, where the program has torch."""
-        action: ProfilerAction = as_torch(self._machine.action)
+        action: ProfilerAction = as_torch(self._marey_machine.action)
         return action
 
     @property
     def record_steps(self) -> bool:
         """Each step is a range "ProfilerStep#n"."""
-        return self._machine.records_steps
+        return self._marey_machine.records_steps
 
     @record_steps.setter
     def record_steps(self, is_on: bool) -> None:
-        self._machine.records_steps = is_on
+        self._marey_machine.records_steps = is_on
 
     def __repr__(self) -> str:
-        state = "running" if self._machine.is_running else "stopped"
+        state = "running" if self._marey_machine.is_running else "stopped"
         return (
             f"<marey.profiler.profile, {state}, step {self.step_num}, {self.current_action.name}>"
         )

@@ -25,7 +25,7 @@ def test_a_schedule_goes_on_where_a_stop_left_it(profile: Any) -> None:
     handed: list[tuple[int, list[int]]] = []
     plan = marey.schedule(wait=4, warmup=1, active=1)
     prof = profile(
-        schedule=plan, on_trace_ready=lambda prof: handed.append((prof.step_num, prof._focus.steps))
+        schedule=plan, on_trace_ready=lambda prof: handed.append((prof.step_num, prof._marey_focus.steps))
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that no step was active in the first epoch
@@ -308,7 +308,7 @@ def test_a_cycle_that_comes_to_no_step_may_still_be_read(profile: Any) -> None:
         assert last not in prof.cycles and last.is_whole
         assert last.stats.n_records == 0 and names(last) == [] and not list(last.key_averages())
         del last
-        assert prof._machine.cycles._traces.n_bytes == 0
+        assert prof._marey_machine.cycles._traces.n_bytes == 0
     assert [cycle.stats.n_lost for cycle in prof.cycles] == [0, 0, 0]
 
 
@@ -349,7 +349,7 @@ def test_a_profile_is_read_however_fast_its_cycles_go(
         for _ in range(3):
             prof.step()
         monkeypatch.setattr(_cycles.Cycles, "shown", too_late)
-        trace = getattr(prof._machine.cycles, read)()
+        trace = getattr(prof._marey_machine.cycles, read)()
         assert "last" in [event.name for event in trace.events()]
 
 
@@ -360,8 +360,8 @@ def test_a_cycle_that_was_handed_over_and_goes_while_it_is_read_is_not_missed(co
     handed: list[_cycle.Cycle] = []
 
     class Late(profiler.profile):
-        def _shown(self) -> Any:
-            return handed.pop() if handed else super()._shown()
+        def _marey_shown(self) -> Any:
+            return handed.pop() if handed else super()._marey_shown()
 
     plan = marey.schedule(wait=0, warmup=0, active=1)
     with Late(schedule=plan, compat=compat, keep_bytes=0) as prof:
@@ -445,8 +445,8 @@ def test_a_cycle_is_shown_once_while_it_ends(profile: Any) -> None:
 
     with profile() as prof:
         work()
-        prof._machine.cycles.done = Done()
-        prof._machine.cycles.__class__ = Watched
+        prof._marey_machine.cycles.done = Done()
+        prof._marey_machine.cycles.__class__ = Watched
     assert len(seen) >= 3 and all(each == ["work"] for each in seen)
     assert names(prof) == ["work"]
 

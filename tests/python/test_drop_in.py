@@ -3,6 +3,7 @@ they show. How they compare with torch itself is in tests/live."""
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import n_calls, run
 
 import marey
 from marey import autograd_profiler, profiler
@@ -300,6 +302,44 @@ def test_compat_may_be_said_twice() -> None:
         work()
     averages = prof.key_averages()
     assert averages.table(compat="torch") == averages.table()
+
+
+class Derived(profiler.profile):
+    """As from torch's class, with members of its own."""
+
+    def __init__(self, **options: Any) -> None:
+        self.trace = self.cycles = self.profiler = "ours"  # type: ignore[assignment]
+        super().__init__(on_trace_ready=self._ready, **options)
+        self.stats = {"n_ready": 0}  # type: ignore[assignment]
+        self.has_cudagraphs = False  # type: ignore[misc]
+        self._handles: list[Any] = []
+
+    def _ready(self, prof: Any) -> None:
+        assert prof is self
+        self.stats["n_ready"] += 1  # type: ignore[index]
+
+
+@pytest.mark.parametrize("compat", [None, "torch"])
+def test_a_derived_class_has_its_own_names(compat: Any) -> None:
+    prof = Derived(compat=compat)
+    run(prof, 1)
+    assert (prof.trace, prof.cycles, prof.profiler) == ("ours", "ours", "ours")
+    assert prof.stats == {"n_ready": 1}
+    assert n_calls(prof) == 1 and len(copy.copy(prof).events()) == len(prof.events())
+    del prof.stats, prof.cycles
+    assert prof.stats.n_lost == 0 and len(prof.cycles) == 1
+
+
+@pytest.mark.parametrize(
+    "profile", [profiler.profile, profiler._KinetoProfile, autograd_profiler.profile]
+)
+def test_what_is_a_drop_ins_own_is_called_so(profile: type) -> None:
+    of_torch, of_python = {"_stats"}, {"_abc_impl"}
+    own = {name for name in dir(profile) if name.startswith("_") and not name.startswith("__")}
+    assert {name for name in own if not name.startswith("_marey_")} <= of_torch | of_python
+    members = vars(profile() if profile is not profiler.profile else Derived())
+    free = ("_marey_", "_handles")
+    assert [name for name in members if name[0] == "_" and not name.startswith(free)] == []
 
 
 def test_a_second_stop_does_nothing() -> None:

@@ -667,7 +667,7 @@ def test_metadata_that_the_library_refuses_costs_no_results() -> None:
     with marey.profile() as prof:
         work()
     prof.add_metadata("kept", "x")
-    prof._machine.cycles.metadata["refused"] = "no JSON"
+    prof._marey_machine.cycles.metadata["refused"] = "no JSON"
     with pytest.warns(UserWarning, match="the trace has no metadata 'refused': "):
         assert prof.trace.metadata["kept"] == "x"
     assert names(prof) == ["work"]

@@ -456,7 +456,7 @@ def test_epochs_without_step_are_cycles_of_their_own(profile: Any) -> None:
         (2, [], 1),
         (3, [], 1),
     ]
-    weight = prof._machine.cycles._traces
+    weight = prof._marey_machine.cycles._traces
     assert weight.n_bytes == sum(sum(c.trace.footprint().values()) for c in prof.cycles)
 
 
@@ -721,7 +721,7 @@ def test_each_transition_does_what_torchs_does(former: Action, action: Action | 
     work()
     before = len(spy.calls)
     if action is None:
-        prof._machine.n_ended = 1  # a step was ended before
+        prof._marey_machine.n_ended = 1  # a step was ended before
         prof.stop()
     else:
         prof.step()
