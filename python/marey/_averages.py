@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from math import inf
+from numbers import Number
 from operator import index
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
@@ -81,11 +81,18 @@ def torch_width_of(width: int | None) -> int:
     return min(width, UNLIMITED)
 
 
-def torch_limit_of(row_limit: float | None) -> int:
-    """A number of rows as torch takes it: None, infinity and what is below 0 are all."""
-    if row_limit is None or row_limit == inf:
+def torch_limit_of(row_limit: Any) -> int:
+    """A number of rows as torch takes it, which counts until it is there: None, infinity, what is
+    below 0 and what has a fraction are all. TypeError: it is no number."""
+    if row_limit is None:
         return -1
-    return min(max(-1, whole_number("row limit", row_limit)), MOST_ROWS)
+    if not isinstance(row_limit, Number):
+        row_limit = whole_number("row limit", row_limit)
+    try:
+        n_rows = int(row_limit)
+    except (OverflowError, ValueError):  # infinite, or nan
+        return -1
+    return min(n_rows, MOST_ROWS) if n_rows == row_limit and n_rows >= 0 else -1
 
 
 def limit_of(row_limit: int | None) -> int:

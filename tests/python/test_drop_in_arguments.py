@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
-from math import inf
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,23 @@ def test_a_depth_below_zero_is_none(compat: Any) -> None:
 def test_a_limit_below_zero_is_all_rows(compat: Any) -> None:
     rows = recorded(compat=compat).key_averages()
     assert rows.table(row_limit=-5) == rows.table(row_limit=-1) == rows.table(row_limit=inf)
+
+
+@pytest.mark.parametrize("compat", [None, "torch"])
+def test_a_limit_is_any_number(compat: Any) -> None:
+    """torch compares it with the number of rows that are there: what equals none is no limit."""
+    with marey.profiler.profile(compat=compat) as prof:
+        for name in "abc":
+            with marey.record_function(name):
+                pass
+    table = prof.key_averages().table
+    for two in (2.0, Fraction(2), Decimal(2)):
+        assert table(row_limit=two) == table(row_limit=2) != table(row_limit=-1)
+    for no_limit in (2.5, nan, -inf, Fraction(5, 2), Decimal("nan")):
+        assert table(row_limit=no_limit) == table(row_limit=-1)
+    for none in ("2", [2]):
+        with pytest.raises(TypeError, match="^no row limit .*: give a whole number$"):
+            table(row_limit=none)
 
 
 @pytest.mark.parametrize("compat", [None, "torch"])
