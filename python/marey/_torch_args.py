@@ -32,6 +32,10 @@ class NotInitializedError(RuntimeError, AssertionError):
     """torch raises an AssertionError where results are asked for before the start."""
 
 
+class ActivityError(TypeError, AssertionError):
+    """What is no activity: a TypeError in torch, and an AssertionError where there is nothing else."""
+
+
 # ---- activities ------------------------------------------------------------------------------------
 
 
@@ -66,7 +70,7 @@ def read_activities(
         for key, names in named:
             activity = _named(key)
             if activity is None:
-                raise TypeError(f"Expected ProfilerActivity or dict, got {type(key)}")
+                raise ActivityError(f"Expected ProfilerActivity or dict, got {type(key)}")
             if activity in asked:
                 raise ValueError(f"Activity {activity.name} specified more than once")
             asked.append(activity)

@@ -73,6 +73,7 @@ def test_a_device_that_cannot_be_recorded_yet_is_told_in_words(gpu: None) -> Non
         ([Activity.CPU, Activity.CPU], ValueError, "Activity CPU specified more than once"),
         ([Activity.CPU, {Activity.CPU: ["CPU_OP"]}], ValueError, "CPU specified more than once"),
         (["cpu"], TypeError, "Expected ProfilerActivity or dict, got <class 'str'>"),
+        ([5], AssertionError, "Expected ProfilerActivity or dict, got <class 'int'>"),
         ([{Activity.CPU: ["KERNEL"]}], RuntimeError, "non-member activity type name: 'KERNEL'"),
     ],
 )
