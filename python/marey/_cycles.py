@@ -237,10 +237,10 @@ class Cycles(Company):
             )
         if n_whole < n_cycles and not self._is_told:
             self._is_told = True
+            last = "the last is" if n_whole == 1 else f"the last {n_whole} are"
             tell(
-                f"of {n_cycles} cycles the last {n_whole} are whole, the others were let go"
-                " for want of memory: events and traces are of those, averages of all; a larger"
-                " keep_bytes keeps more"
+                f"of {n_cycles} cycles {last} whole, the others were let go: events and traces"
+                " are of what is whole, averages of all; a larger keep_bytes keeps more"
             )
 
     @staticmethod

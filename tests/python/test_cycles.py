@@ -115,7 +115,7 @@ def test_a_trace_tells_the_cycles_that_were_let_go(profile: Any, tmp_path: Path)
             work()
             prof.step()
     n_whole = sum(cycle.is_whole for cycle in prof.cycles)
-    with pytest.warns(UserWarning, match=f"of 20 cycles the last {n_whole} are whole"):
+    with pytest.warns(UserWarning, match=f"of 20 cycles the last {'is' if n_whole == 1 else f'{n_whole} are'} whole"):
         prof.export_chrome_trace(str(tmp_path / "last.json"))
     assert {row.reason: row.count for row in prof.trace.ledger.rows}["let_go"] == 20 - n_whole
     assert prof.trace.grade.letter == "C"
@@ -173,7 +173,7 @@ def test_a_cycle_that_goes_while_it_is_read_leaves_its_averages(
     assert not first.is_whole
     assert counts == {"work": 2, "ProfilerStep#0": 1, "ProfilerStep#1": 1}
     assert {row.key for row in first.key_averages()} == {"work", "ProfilerStep#0"}
-    with pytest.warns(UserWarning, match="of 2 cycles the last 1 are whole"):
+    with pytest.warns(UserWarning, match="of 2 cycles the last is whole"):
         assert names(prof) == names(last) == ["ProfilerStep#1", "work"]
     with pytest.raises(RuntimeError, match="cycle 1 was let go"):
         first.events()

@@ -201,7 +201,7 @@ def test_cycles_that_found_no_room_are_left_in_averages() -> None:
     assert row.min_ns == min(r.min_ns for r in each)
     assert row.max_ns == max(r.max_ns for r in each)
     assert "work" in prof.key_averages().table()
-    with pytest.warns(UserWarning, match="of 5 cycles the last 1 are whole"):
+    with pytest.warns(UserWarning, match="of 5 cycles the last is whole"):
         assert len([e for e in prof.events() if e.name == "work"]) == 1
     with pytest.raises(ValueError, match="larger keep_bytes keeps"):
         prof.key_averages().table(compat="torch")
