@@ -7,7 +7,8 @@
  * duration is kept aside for who wants to show it. A slice that never ends may be cut, but is no
  * successor that ended: where it ends follows from the others.
  *
- * What is left is judged again by what is cut, as who reads the repaired file does.
+ * What is left is judged again by what is cut, as who reads the repaired file does: in the order
+ * that slices then have, since of two that begin together the longer one goes first.
  */
 #include "base/sort.h"
 #include "trace/build.h"
@@ -32,7 +33,7 @@ static int compare_durations(const void *ctx, uint32_t a, uint32_t b)
 
 /* The rows of a stream in their order. */
 struct stream {
-    const uint32_t *row; /* NULL: they lie together, from `first` on */
+    uint32_t *row; /* NULL: they lie together, from `first` on */
     uint32_t first;
     size_t n;
 };
@@ -147,7 +148,21 @@ static bool clip_once(struct marey_trace *trace, const struct stream *stream, in
     return true;
 }
 
-static bool clip_stream(struct marey_trace *trace, const struct stream *stream, int64_t *last_ns)
+/* Cut slices go where their durations say now. The rows are listed from then on. */
+static bool order_again(const struct marey_trace *trace, struct stream *stream)
+{
+    if (stream->row == NULL) {
+        uint32_t *row = marey__alloc(&trace->alloc, stream->n, sizeof *row);
+        if (row == NULL)
+            return false;
+        for (size_t i = 0; i < stream->n; i++)
+            row[i] = stream->first + (uint32_t)i;
+        stream->row = row;
+    }
+    return marey__order_again(trace, stream->row, stream->n);
+}
+
+static bool clip_stream(struct marey_trace *trace, struct stream *stream, int64_t *last_ns)
 {
     for (int round = 0; round < MOST_ROUNDS; round++) {
         const size_t n_before = trace->raw_durs.n;
@@ -155,11 +170,13 @@ static bool clip_stream(struct marey_trace *trace, const struct stream *stream, 
             return false;
         if (trace->raw_durs.n == n_before)
             break;
+        if (!order_again(trace, stream))
+            return false;
     }
     return true;
 }
 
-bool marey__last_end(struct marey_trace *trace, const uint32_t *row, size_t n, int64_t *last_ns)
+bool marey__last_end(struct marey_trace *trace, uint32_t *row, size_t n, int64_t *last_ns)
 {
     int64_t stream_ns = INT64_MIN;
     const bool is_done = clip_stream(trace, &(struct stream){.row = row, .n = n}, &stream_ns);
@@ -177,17 +194,38 @@ static int compare_raw_durs(const void *ctx, uint32_t a, uint32_t b)
     return raw[a].slice_idx < raw[b].slice_idx ? -1 : raw[a].slice_idx > raw[b].slice_idx;
 }
 
+/* Raw durations by slice, from the i-th on. */
+static bool order_raw_durs(struct marey_trace *trace, size_t i)
+{
+    if (i == trace->raw_durs.n)
+        return true;
+    struct marey_raw_dur *raw = trace->raw_durs.at + i;
+    return marey__sort_structs(&trace->alloc, raw, trace->raw_durs.n - i, sizeof *raw,
+                               compare_raw_durs, raw);
+}
+
+/* A stream whose rows lie together, before and after. */
+static bool clip_track(struct marey_trace *trace, const struct marey_track *track)
+{
+    struct stream stream = {.first = track->first_slice, .n = track->n_slices};
+    const size_t first_raw = trace->raw_durs.n;
+    int64_t last_ns = INT64_MIN; /* nobody asks for it */
+    bool is_done = clip_stream(trace, &stream, &last_ns);
+
+    if (stream.row != NULL)
+        is_done = is_done && order_raw_durs(trace, first_raw) &&
+                  marey__move_slices(trace, first_raw, stream.first, stream.row, stream.n);
+    marey__dealloc(&trace->alloc, stream.row, stream.n, sizeof *stream.row);
+    return is_done;
+}
+
 bool marey__clip_wild(struct marey_trace *trace)
 {
-    int64_t last_ns = INT64_MIN; /* nobody asks for it */
-    for (size_t t = 0; t < trace->tracks.n; t++) {
-        const struct marey_track *track = &trace->tracks.at[t];
-        const struct stream stream = {.first = track->first_slice, .n = track->n_slices};
-        if (track->kind == MAREY_TRACK_STREAM && !clip_stream(trace, &stream, &last_ns))
+    for (size_t t = 0; t < trace->tracks.n; t++)
+        if (trace->tracks.at[t].kind == MAREY_TRACK_STREAM &&
+            !clip_track(trace, &trace->tracks.at[t]))
             return false;
-    }
-    if (!marey__sort_structs(&trace->alloc, trace->raw_durs.at, trace->raw_durs.n,
-                             sizeof *trace->raw_durs.at, compare_raw_durs, trace->raw_durs.at))
+    if (!order_raw_durs(trace, 0))
         return false;
     for (size_t i = 0; i < trace->raw_durs.n; i++)
         marey__account_note(&trace->account, MAREY_REASON_WILD_DURATION,

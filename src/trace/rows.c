@@ -153,8 +153,7 @@ static int compare_u64(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Slices of one interval, rank and name: what still tells them apart goes before their
- * place in the file, so that equal places in the order hold equal slices (law 6). */
+/* Slices of one interval, rank and name, but for their place in the file. */
 static int compare_alike(const struct marey_trace *trace, uint32_t a, uint32_t b)
 {
     const struct marey_slice_columns *slices = &trace->slices;
@@ -164,11 +163,11 @@ static int compare_alike(const struct marey_trace *trace, uint32_t a, uint32_t b
     const struct marey_category *y = &trace->category[slices->cat_id[b]];
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
-    const int category = compare_names(trace, x->name_id, y->name_id);
-    return category != 0 ? category : compare_u64(slices->offset[a], slices->offset[b]);
+    return compare_names(trace, x->name_id, y->name_id);
 }
 
-static int compare_slices(const void *ctx, uint32_t a, uint32_t b)
+/* Slices that begin together, but for their place in the file. */
+static int compare_seen(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct slice_order *order = ctx;
     const struct marey_slice_columns *slices = &order->trace->slices;
@@ -181,6 +180,16 @@ static int compare_slices(const void *ctx, uint32_t a, uint32_t b)
         return rank;
     const int name = compare_names(order->trace, slices->name_id[a], slices->name_id[b]);
     return name != 0 ? name : compare_alike(order->trace, a, b);
+}
+
+/* What tells slices apart goes before their place in the file, so that equal places in the order
+ * hold equal slices (law 6). */
+static int compare_slices(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct slice_order *order = ctx;
+    const uint64_t *offset = order->trace->slices.offset;
+    const int seen = compare_seen(order, a, b);
+    return seen != 0 ? seen : compare_u64(offset[a], offset[b]);
 }
 
 /* Rows come with the place of their link; the order of slices becomes that of links. */
@@ -259,6 +268,12 @@ bool marey__order_slices(const struct marey_trace *trace, const bool *is_wanted,
     (void)group_rows(slices->parent_idx, slices->flags, slices->n, perm, first, trace->tracks.n);
     return sort_groups(trace, &(struct sorting){&trace->alloc, perm, first, is_wanted,
                                                 slices->start_ns, compare_slices, &order});
+}
+
+bool marey__order_again(const struct marey_trace *trace, uint32_t *row, size_t n)
+{
+    const struct slice_order order = slice_order_of(trace);
+    return marey__sort_by_key(&trace->alloc, row, n, trace->slices.start_ns, compare_seen, &order);
 }
 
 /* Whether the rows are in order as they were added: a recorded thread's are. None was dropped. */

@@ -23,12 +23,23 @@ int64_t marey__args_int(struct marey_str args, enum marey_arg arg, struct marey_
 bool marey__order_slices(const struct marey_trace *trace, const bool *is_wanted, uint32_t *perm,
                          uint32_t *first);
 
+/* The same for some rows whose durations have changed since they were in order: what is alike stays
+ * as it was. */
+bool marey__order_again(const struct marey_trace *trace, uint32_t *row, size_t n);
+
+/* moved.c: moves the slices of a track, which lie together from `first` on, into the order of
+ * row[n]; links and the raw durations of the track, which stand by slice from `first_raw` on,
+ * follow. */
+bool marey__move_slices(struct marey_trace *trace, size_t first_raw, size_t first,
+                        const uint32_t *row, size_t n);
+
 /* clip.c: ends durations that cannot be at the next operation's start. */
 bool marey__clip_wild(struct marey_trace *trace);
 
 /* clip.c: raises *last_ns to the last end that the rows of a stream will have when that is done.
- * Rows are in the order that they will have; open ones do not count. Durations stay. */
-bool marey__last_end(struct marey_trace *trace, const uint32_t *row, size_t n, int64_t *last_ns);
+ * Rows come in their order and leave in the one that they will have; open ones do not count.
+ * Durations stay. */
+bool marey__last_end(struct marey_trace *trace, uint32_t *row, size_t n, int64_t *last_ns);
 
 bool marey__sort_points(struct marey_trace *trace, struct marey_point_columns *points);
 bool marey__sort_flows(struct marey_trace *trace);

@@ -549,6 +549,33 @@ def test_the_length_of_an_operation_that_was_cut_is_kept(command: Path, tmp_path
     assert written["dur"] == 251
 
 
+def numbers(trace: marey.Trace) -> list[tuple[int, int | None, int]]:
+    return [(e.start_ns, e.dur_ns, e.self_ns) for e in trace.events()]
+
+
+@pytest.mark.parametrize("how", ["", "--scrub", "repair"])
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [(4, 1), (14, 5000), (14, 1000), (15, 0)],
+        [(10, 1_000_000), (10, 7), (15, 1), (20, 1)],
+    ],
+)
+def test_operations_that_begin_with_one_that_was_cut_stay_as_they_are(
+    operations: list[tuple[int, int]], how: str, command: Path, tmp_path: Path
+) -> None:
+    """Which of two is around the other hangs on the length to which one of them was cut."""
+    records = [{"ph": "X", "cat": "kernel", "name": f"k{i}", "pid": 0, "tid": 7, "ts": ts, "dur": dur}
+               for i, (ts, dur) in enumerate(operations)]  # fmt: skip
+    files = [tmp_path / f"{i}.json" for i in range(3)]
+    files[0].write_text(json.dumps({"traceEvents": records}), encoding="utf-8")
+    assert write(command, how, files[0], files[1]) == write(command, how, files[1], files[2])
+    read = [marey.load(file) for file in files]
+    assert numbers(read[0]) == numbers(read[1])
+    cut = read[0].ledger["repaired"]
+    assert read[1].ledger["repaired"] == ({} if how else cut)
+
+
 @pytest.mark.parametrize("how", ["", "--scrub", "repair"])
 def test_what_is_written_steps_back_no_more_often(how: str, command: Path, tmp_path: Path) -> None:
     stamps = [("B", 2, "a"), ("E", 3, ""), ("B", 1, "b"), ("E", 1.5, ""), ("B", 2, "c")]

@@ -121,6 +121,47 @@ static void what_is_cut_leaves_nothing_to_cut(void **state)
     marey_trace_free(trace);
 }
 
+/* Of two that begin together the one that goes first by its raw duration is cut: the other one is
+ * judged as if it stood first, and lies around it. */
+static void what_is_cut_takes_its_place_anew(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_stream(&make, 0, 7);
+    make_timed(&make, "kernel", "k", 40, 10);
+    make_timed(&make, "kernel", "first", 140, 50000);
+    make_timed(&make, "kernel", "second", 140, 10000);
+    make_timed(&make, "kernel", "k", 150, 0);
+    make_stream(&make, 0, 8);
+    make_call(&make, "kernel", "wild", 100, 10000100, 1);
+    make_call(&make, "kernel", "outer", 100, 170, 2);
+    make_timed(&make, "kernel", "unlinked", 150, 10);
+    make_call(&make, "kernel", "k", 200, 210, 3);
+    struct marey_trace *trace = make_trace_end(&make);
+    const uint32_t outer = made_slice(trace, "outer", 100);
+    const uint32_t wild = made_slice(trace, "wild", 100);
+
+    EXPECT_U64(ledger_count(trace, "wild_duration"), 3);
+    EXPECT_I64(dur_of(trace, "first", 140), 10);
+    EXPECT_I64(dur_of(trace, "second", 140), 10);
+    EXPECT_I64(dur_of(trace, "wild", 100), 50);
+    EXPECT_U64(wild, outer + 1);
+    EXPECT_I64(marey_trace_raw_dur_ns(trace, wild), 10000000);
+    EXPECT_I64(marey_trace_raw_dur_ns(trace, outer), 70);
+    const struct marey_links links = marey_trace_links(trace);
+    EXPECT_U64(links.n, 3);
+    EXPECT_U64(links.slice_idx[0], outer);
+    EXPECT_U64(links.correlation[0], 2);
+    EXPECT_U64(links.slice_idx[1], wild);
+    EXPECT_U64(links.correlation[1], 1);
+    const int64_t *self_ns = NULL;
+    EXPECT_STATUS(marey_trace_self_ns(trace, &self_ns, NULL), MAREY_OK);
+    EXPECT_I64(self_ns[outer], 10);
+    EXPECT_I64(self_ns[wild], 50);
+    marey_trace_free(trace);
+}
+
 /* Nor is another slice on its stream that never ends, which counts as no successor that ended. */
 static void what_never_ends_is_not_as_long_as_a_wild_duration(void **state)
 {
@@ -515,6 +556,7 @@ static enum marey_status examine_once(void *ctx, const struct marey_alloc *alloc
     make_launched(&make, 200, 2010, 2050, 2);
     make_steady(&make, 20);
     make_timed(&make, "kernel", "wild", 250, 900000);
+    make_timed(&make, "kernel", "beside", 250, 60);
     make_thread(&make, "1", "2");
     make_begin(&make, "cpu_op", "open", 210);
     make_call(&make, "cuda_runtime", "cudaDeviceSynchronize", 206, 230, 1000);
@@ -542,6 +584,7 @@ int main(void)
         cmocka_unit_test(what_may_be_is_not_clipped),
         cmocka_unit_test(each_wild_duration_is_judged_by_the_raw_ones),
         cmocka_unit_test(what_is_cut_leaves_nothing_to_cut),
+        cmocka_unit_test(what_is_cut_takes_its_place_anew),
         cmocka_unit_test(what_never_ends_is_not_as_long_as_a_wild_duration),
         cmocka_unit_test(what_begins_behind_the_window_lasts_to_the_last_slice),
         cmocka_unit_test(a_time_far_from_all_others_is_told),
