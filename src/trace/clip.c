@@ -4,8 +4,11 @@
  * A stream works in order, so that an operation which lasts over two or more of its successors from
  * begin to end, and a hundred times as long as is usual there, has a damaged duration: one such
  * record can be most of all device time. It ends where the next one begins, and its raw
- * duration is kept aside for who wants to show it. A slice that never ends may be cut, but is no
- * successor that ended: where it ends follows from the others.
+ * duration is kept aside for who wants to show it.
+ *
+ * A slice that never ends has no duration to be judged by: where it ends follows from the others,
+ * so that two that ended are enough, of those that begin with it or later. It is no successor that
+ * ended before it is cut itself.
  *
  * What is left is judged again by what is cut, as who reads the repaired file does: in the order
  * that slices then have, since of two that begin together the longer one goes first.
@@ -43,9 +46,10 @@ static uint32_t row_of(const struct stream *stream, size_t i)
     return stream->row != NULL ? stream->row[i] : stream->first + (uint32_t)i;
 }
 
+/* Whether a slice never ended and was not cut. */
 static bool is_open(const struct marey_trace *trace, uint32_t row)
 {
-    return (trace->slices.flags[row] & MAREY_SLICE_OPEN) != 0;
+    return (trace->slices.flags[row] & (MAREY_SLICE_OPEN | MAREY_ROW_CUT)) == MAREY_SLICE_OPEN;
 }
 
 /* The lower median of the known durations of a stream; there is one. False without memory. */
@@ -76,6 +80,7 @@ struct behind {
     int64_t first_end_ns; /* the two earliest ends */
     int64_t second_end_ns;
     int64_t next_ns; /* the nearest later start; MAREY_UNKNOWN if there is none */
+    size_t n_ended;  /* that begin with it or later, itself among them if it ended */
 };
 
 static void take_end(struct behind *behind, int64_t end_ns)
@@ -88,22 +93,28 @@ static void take_end(struct behind *behind, int64_t end_ns)
     }
 }
 
-/* Where the slice that is looked at ends: *end_ns becomes the next start if it is wild. */
-static bool cut_end(const struct marey_trace *trace, const struct stream *stream,
-                    const struct behind *behind, int64_t dur_ns, int64_t *median_ns,
-                    int64_t *end_ns)
+/* Whether a slice lasts over whole successors and longer than is usual; all are judged by the
+ * median before one is cut. What never ended is around all that begin with it or later. False
+ * without memory.
+ */
+static bool judge(const struct marey_trace *trace, const struct stream *stream,
+                  const struct behind *behind, uint32_t row, int64_t *median_ns, bool *is_wild)
 {
-    if (behind->second_end_ns > *end_ns || behind->next_ns == MAREY_UNKNOWN ||
-        behind->next_ns >= *end_ns)
+    const int64_t dur_ns = trace->slices.dur_ns[row];
+    const int64_t end_ns = trace->slices.start_ns[row] + dur_ns;
+    const bool has_end = !is_open(trace, row);
+
+    *is_wild = false;
+    if (behind->next_ns == MAREY_UNKNOWN || behind->next_ns >= end_ns ||
+        (has_end ? behind->second_end_ns > end_ns : behind->n_ended < 2))
         return true;
     if (*median_ns == MAREY_UNKNOWN && !find_median(trace, stream, median_ns))
         return false;
-    if (*median_ns > 0 && (dur_ns - 1) / WILD_TIMES >= *median_ns)
-        *end_ns = behind->next_ns;
+    *is_wild = !has_end || (*median_ns > 0 && (dur_ns - 1) / WILD_TIMES >= *median_ns);
     return true;
 }
 
-/* Keeps the raw duration of a slice that is cut. */
+/* Keeps the raw duration of a slice that is cut; of what never ended it is what was left for it. */
 static bool clip_slice(struct marey_trace *trace, uint32_t row, int64_t end_ns)
 {
     void *at = trace->raw_durs.at;
@@ -114,7 +125,23 @@ static bool clip_slice(struct marey_trace *trace, uint32_t row, int64_t end_ns)
     trace->raw_durs.at[trace->raw_durs.n++] =
         (struct marey_raw_dur){.slice_idx = row, .dur_ns = trace->slices.dur_ns[row]};
     trace->slices.dur_ns[row] = end_ns - trace->slices.start_ns[row];
+    if (is_open(trace, row))
+        trace->slices.flags[row] |= MAREY_ROW_CUT;
     return true;
+}
+
+/* Of the slices that begin with the last of the first n: whatever their order is. */
+static size_t count_ended(const struct marey_trace *trace, const struct stream *stream, size_t n)
+{
+    const struct marey_slice_columns *slices = &trace->slices;
+    const int64_t start_ns = slices->start_ns[row_of(stream, n - 1)];
+    size_t n_ended = 0;
+
+    for (size_t i = n; i-- > 0 && slices->start_ns[row_of(stream, i)] == start_ns;) {
+        const uint32_t row = row_of(stream, i);
+        n_ended += slices->dur_ns[row] != MAREY_UNKNOWN && !is_open(trace, row);
+    }
+    return n_ended;
 }
 
 /* From the last slice to the first, so that all behind one has been seen. Wild ones are cut;
@@ -122,7 +149,7 @@ static bool clip_slice(struct marey_trace *trace, uint32_t row, int64_t end_ns)
 static bool clip_once(struct marey_trace *trace, const struct stream *stream, int64_t *last_ns)
 {
     const struct marey_slice_columns *slices = &trace->slices;
-    struct behind behind = {INT64_MAX, INT64_MAX, MAREY_UNKNOWN};
+    struct behind behind = {INT64_MAX, INT64_MAX, MAREY_UNKNOWN, 0};
     int64_t median_ns = MAREY_UNKNOWN;
     int64_t after_ns = INT64_MIN; /* the start of the slice behind */
 
@@ -131,17 +158,21 @@ static bool clip_once(struct marey_trace *trace, const struct stream *stream, in
         const uint32_t row = row_of(stream, i);
         const int64_t start_ns = slices->start_ns[row];
         const int64_t dur_ns = slices->dur_ns[row];
+        const bool has_end = !is_open(trace, row);
+        bool is_wild = false;
         if (after_ns > start_ns)
             behind.next_ns = after_ns;
+        if (i + 1 == stream->n || after_ns > start_ns)
+            behind.n_ended += count_ended(trace, stream, i + 1);
         after_ns = start_ns;
         if (dur_ns == MAREY_UNKNOWN)
             continue;
-        int64_t end_ns = start_ns + dur_ns;
-        if (!cut_end(trace, stream, &behind, dur_ns, &median_ns, &end_ns) ||
-            (end_ns - start_ns < dur_ns && !clip_slice(trace, row, end_ns)))
+        if (!judge(trace, stream, &behind, row, &median_ns, &is_wild) ||
+            (is_wild && !clip_slice(trace, row, behind.next_ns)))
             return false;
-        if (is_open(trace, row))
+        if (!has_end)
             continue;
+        const int64_t end_ns = start_ns + slices->dur_ns[row];
         *last_ns = end_ns > *last_ns ? end_ns : *last_ns;
         take_end(&behind, start_ns + dur_ns);
     }
@@ -176,6 +207,13 @@ static bool clip_stream(struct marey_trace *trace, struct stream *stream, int64_
     return true;
 }
 
+/* Whether slices that never ended were cut is asked only here. */
+static void forget_cuts(struct marey_trace *trace)
+{
+    for (size_t i = 0; i < trace->raw_durs.n; i++)
+        trace->slices.flags[trace->raw_durs.at[i].slice_idx] &= (uint8_t)~MAREY_ROW_CUT;
+}
+
 bool marey__last_end(struct marey_trace *trace, uint32_t *row, size_t n, int64_t *last_ns)
 {
     int64_t stream_ns = INT64_MIN;
@@ -183,6 +221,7 @@ bool marey__last_end(struct marey_trace *trace, uint32_t *row, size_t n, int64_t
 
     for (size_t i = 0; i < trace->raw_durs.n; i++)
         trace->slices.dur_ns[trace->raw_durs.at[i].slice_idx] = trace->raw_durs.at[i].dur_ns;
+    forget_cuts(trace);
     trace->raw_durs.n = 0;
     *last_ns = stream_ns > *last_ns ? stream_ns : *last_ns;
     return is_done;
@@ -227,6 +266,7 @@ bool marey__clip_wild(struct marey_trace *trace)
             return false;
     if (!order_raw_durs(trace, 0))
         return false;
+    forget_cuts(trace);
     for (size_t i = 0; i < trace->raw_durs.n; i++)
         marey__account_note(&trace->account, MAREY_REASON_WILD_DURATION,
                             trace->slices.offset[trace->raw_durs.at[i].slice_idx]);

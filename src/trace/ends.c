@@ -82,6 +82,30 @@ static void take_slices(const struct marey_trace *trace, struct source_end *end)
             take_slice(trace, end, i);
 }
 
+static bool never_ends(const struct marey_trace *trace, size_t row)
+{
+    return (trace->slices.flags[row] & (MAREY_SLICE_OPEN | MAREY_ROW_DROPPED)) == MAREY_SLICE_OPEN;
+}
+
+/* Slices that never end last to the end of their own source, since another one may be of another
+ * day. `last_ns` is the last end of those that have one. */
+static void reach_end(struct marey_trace *trace, const struct source_end *end, int64_t last_ns)
+{
+    struct marey_slice_columns *slices = &trace->slices;
+
+    for (size_t i = end->instant; i < end->instant_end; i++)
+        raise_to(&last_ns, trace->instants.ts_ns[i]);
+    for (size_t i = end->slice; i < end->slice_end; i++) {
+        if (!never_ends(trace, i) || (slices->flags[i] & MAREY_ROW_CUT) != 0)
+            continue;
+        const int64_t start_ns = slices->start_ns[i];
+        const int64_t end_ns = start_ns <= end->window_ns ? end->window_ns : last_ns;
+        int64_t dur_ns = 0;
+        slices->dur_ns[i] =
+            __builtin_sub_overflow(end_ns, start_ns, &dur_ns) ? MAREY_UNKNOWN : dur_ns;
+    }
+}
+
 /* ---- streams that may hold a wild duration --------------------------------------------------- */
 
 /* Whether the last end is a stream's, and somebody asks for it. */
@@ -125,30 +149,14 @@ static bool cut_ends(struct marey_trace *trace, struct source_end *end)
 
 /* ---- slices that never end ------------------------------------------------------------------- */
 
-static int64_t last_moment(const struct marey_trace *trace, const struct source_end *end)
-{
-    int64_t last_ns = end->last_ns;
-    for (size_t i = end->instant; i < end->instant_end; i++)
-        raise_to(&last_ns, trace->instants.ts_ns[i]);
-    return last_ns;
-}
-
-/* Each to the end of its own source, since another one may be of another day. */
 static void close_slices(struct marey_trace *trace, const struct source_end *end)
 {
     struct marey_slice_columns *slices = &trace->slices;
-    const int64_t last_ns = last_moment(trace, end);
 
+    reach_end(trace, end, end->last_ns);
     for (size_t i = end->slice; i < end->slice_end; i++) {
-        if ((slices->flags[i] & (MAREY_SLICE_OPEN | MAREY_ROW_DROPPED)) != MAREY_SLICE_OPEN)
+        if (!never_ends(trace, i))
             continue;
-        if ((slices->flags[i] & MAREY_ROW_CUT) == 0) {
-            const int64_t start_ns = slices->start_ns[i];
-            const int64_t end_ns = start_ns <= end->window_ns ? end->window_ns : last_ns;
-            int64_t dur_ns = 0;
-            slices->dur_ns[i] =
-                __builtin_sub_overflow(end_ns, start_ns, &dur_ns) ? MAREY_UNKNOWN : dur_ns;
-        }
         slices->flags[i] &= (uint8_t)~MAREY_ROW_CUT;
         marey__account_note(&trace->account, MAREY_REASON_UNCLOSED_BEGIN, slices->offset[i]);
     }
@@ -168,6 +176,8 @@ static bool find_ends(struct marey_builder *builder, struct source_end *end)
         const bool is_wild = may_be_wild(&end[i]);
         end[i].last_ns = is_wild ? end[i].others_ns : later(end[i].others_ns, end[i].streams_ns);
         is_any_wild = is_any_wild || is_wild;
+        if (is_wild && end[i].has_open) /* on a stream it is one of those that are looked at */
+            reach_end(trace, &end[i], end[i].streams_ns);
     }
     return !is_any_wild || cut_ends(trace, end);
 }

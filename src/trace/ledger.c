@@ -204,8 +204,8 @@ static const struct marey_ledger_reason reason_table[MAREY_N_REASONS] = {
             .map = MAREY_LEDGER_REPAIRED,
             .reason = "wild_duration",
             .meaning = "device operations that last over whole successors of their stream and a "
-                       "hundred times as long as is usual there: they end where the next one "
-                       "begins",
+                       "hundred times as long as is usual there, or never ended: they end where "
+                       "the next one begins",
             .effect = "device time is what the stream had room for; the sum of the file itself is "
                       "far higher",
             .remedy = "the profiler gave a damaged time: where it matters record again",

@@ -559,14 +559,17 @@ def numbers(trace: marey.Trace) -> list[tuple[int, int | None, int]]:
     [
         [(4, 1), (14, 5000), (14, 1000), (15, 0)],
         [(10, 1_000_000), (10, 7), (15, 1), (20, 1)],
+        [(10, 1000), (20, None), (900, 1), (1009, 2)],
+        [(10, None), (10, 2), (11, 1), (12, 1)],
     ],
 )
-def test_operations_that_begin_with_one_that_was_cut_stay_as_they_are(
-    operations: list[tuple[int, int]], how: str, command: Path, tmp_path: Path
+def test_operations_beside_one_that_was_cut_stay_as_they_are(
+    operations: list[tuple[int, int | None]], how: str, command: Path, tmp_path: Path
 ) -> None:
-    """Which of two is around the other hangs on the length to which one of them was cut."""
-    records = [{"ph": "X", "cat": "kernel", "name": f"k{i}", "pid": 0, "tid": 7, "ts": ts, "dur": dur}
-               for i, (ts, dur) in enumerate(operations)]  # fmt: skip
+    """Which of two is around the other, and which of them are too long, hangs on the length to which
+    one was cut. What has no duration here never ends."""
+    records = [{"ph": "B" if dur is None else "X", "cat": "kernel", "name": f"k{i}", "pid": 0, "tid": 7,
+                "ts": ts, "dur": dur} for i, (ts, dur) in enumerate(operations)]  # fmt: skip
     files = [tmp_path / f"{i}.json" for i in range(3)]
     files[0].write_text(json.dumps({"traceEvents": records}), encoding="utf-8")
     assert write(command, how, files[0], files[1]) == write(command, how, files[1], files[2])

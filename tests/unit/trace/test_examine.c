@@ -190,6 +190,46 @@ static void what_never_ends_is_not_as_long_as_a_wild_duration(void **state)
     }
 }
 
+/* It has no length that could be usual: two that ended are enough, of those that begin with it or
+ * later. What is left of it is a successor that ended, of which `wild` has but one more. */
+static void what_never_ends_is_over_where_the_stream_went_on(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_stream(&make, 0, 7);
+    make_timed(&make, "kernel", "wild", 10, 1000);
+    make_begin(&make, "kernel", "open", 20);
+    make_timed(&make, "kernel", "k", 900, 1);
+    make_timed(&make, "kernel", "k", 1009, 2);
+    make_stream(&make, 0, 8);
+    make_begin(&make, "kernel", "short", 100);
+    make_timed(&make, "kernel", "k", 120, 10);
+    make_timed(&make, "kernel", "k", 140, 10);
+    make_stream(&make, 0, 9);
+    make_begin(&make, "kernel", "beside one", 100);
+    make_timed(&make, "kernel", "k", 100, 2000);
+    make_timed(&make, "kernel", "k", 130, 10);
+    make_stream(&make, 0, 10);
+    make_begin(&make, "kernel", "over one", 100);
+    make_timed(&make, "kernel", "k", 120, 10);
+    make_thread(&make, "1", "1");
+    make_begin(&make, "user_annotation", "range", 5);
+    struct marey_trace *trace = make_trace_end(&make);
+
+    EXPECT_U64(ledger_count(trace, "wild_duration"), 4);
+    EXPECT_I64(dur_of(trace, "wild", 10), 10);
+    EXPECT_I64(dur_of(trace, "open", 20), 880);
+    EXPECT_I64(dur_of(trace, "short", 100), 20);
+    EXPECT_I64(dur_of(trace, "beside one", 100), 30);
+    EXPECT_I64(dur_of(trace, "over one", 100), 2100 - 100);
+    EXPECT_I64(dur_of(trace, "range", 5), 2100 - 5);
+    const uint32_t open = made_slice(trace, "open", 20);
+    EXPECT_I64(marey_trace_raw_dur_ns(trace, open), 2100 - 20);
+    EXPECT_U64(marey_trace_slices(trace).flags[open], MAREY_SLICE_OPEN | MAREY_SLICE_FROM_BEGIN);
+    marey_trace_free(trace);
+}
+
 static void what_begins_behind_the_window_lasts_to_the_last_slice(void **state)
 {
     (void)state;
@@ -586,6 +626,7 @@ int main(void)
         cmocka_unit_test(what_is_cut_leaves_nothing_to_cut),
         cmocka_unit_test(what_is_cut_takes_its_place_anew),
         cmocka_unit_test(what_never_ends_is_not_as_long_as_a_wild_duration),
+        cmocka_unit_test(what_never_ends_is_over_where_the_stream_went_on),
         cmocka_unit_test(what_begins_behind_the_window_lasts_to_the_last_slice),
         cmocka_unit_test(a_time_far_from_all_others_is_told),
         cmocka_unit_test(a_duration_beyond_all_others_is_told),
