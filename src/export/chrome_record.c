@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/order.h"
 #include "export/chrome_digits.h"
+#include "trace/parts.h"
 
 #define RECORD_BYTES ((size_t)1024) /* all of a record but its name, track and args */
 #define BLOCK_BYTES ((size_t)1 << 20)
@@ -148,6 +149,15 @@ static inline char *put_common(struct marey_chrome *chrome, const struct common 
 
 static const struct marey_str nothing = {NULL, 0};
 
+/* Whether an operation of no length begins where the times of a file of several sources do, which
+ * reads as a sign that it has no times. */
+static bool is_like_sign(const struct marey_chrome *chrome, size_t idx)
+{
+    const struct marey_slices *slices = &chrome->slices;
+    return slices->start_ns[idx] == chrome->base_ns && chrome->n_sources > 1 &&
+           marey_kind_is_device_operation(chrome->categories[slices->cat_id[idx]].kind);
+}
+
 static void add_slice(struct marey_chrome *chrome, size_t idx, uint32_t track,
                       struct marey_str args)
 {
@@ -157,6 +167,8 @@ static void add_slice(struct marey_chrome *chrome, size_t idx, uint32_t track,
     char *out = put_common(chrome, &common, nothing);
     if (out == NULL)
         return;
+    if (slices->dur_ns[idx] == 0 && is_like_sign(chrome, idx))
+        *out++ = MAREY_SOURCE_MOMENT;
     out = put_ts(chrome, out, slices->start_ns[idx]);
     if (slices->dur_ns[idx] != MAREY_UNKNOWN) {
         out = PUT(out, ", \"dur\": ");

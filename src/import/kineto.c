@@ -6,6 +6,7 @@
 #include "import/kineto.h"
 
 #include "base/json.h"
+#include "trace/parts.h"
 
 /* One record on its way into the builder. */
 struct incoming {
@@ -345,6 +346,14 @@ static enum marey_reason reason_of_no_time(const struct marey_value *dur)
     return dur->type == MAREY_VALUE_NONE ? MAREY_REASON_NO_DUR : MAREY_REASON_BAD_DUR;
 }
 
+/* Whether time 0 and duration 0 are the profiler's sign that it has no times. */
+static bool is_not_collected(const struct marey_kineto *kineto, const struct incoming *in)
+{
+    const struct marey_str ts = in->fields->value[MAREY_FIELD_TS].text;
+    return marey_kind_is_device_operation(in->to->kind) &&
+           !(kineto->part.is_marked && ts.len > 0 && ts.ptr[0] == MAREY_SOURCE_MOMENT);
+}
+
 static void add_complete(struct marey_kineto *kineto, struct incoming *in)
 {
     const struct marey_value dur = spelt_time(kineto, &in->fields->value[MAREY_FIELD_DUR]);
@@ -362,7 +371,7 @@ static void add_complete(struct marey_kineto *kineto, struct incoming *in)
         return;
     }
     if (found == MAREY_TIME_OK && dur_ns == 0 && slice.start_ns == 0 &&
-        marey_kind_is_device_operation(in->to->kind)) {
+        is_not_collected(kineto, in)) {
         quarantine(kineto, in, MAREY_REASON_NOT_COLLECTED, 0);
         return;
     }

@@ -19,6 +19,9 @@
  * {"name": "python"}} holds under "marey" what the args were, null where there was no such
  * record. docs/dev/design/parts.md tells why.
  *
+ * A device operation with time 0 and duration 0 is one of which nothing was collected, in the times
+ * of its own source. One that has this duration at the time 0 of the file is written with -0.
+ *
  * export writes this and import reads it; they do not see each other.
  */
 #ifndef MAREY_SRC_TRACE_PARTS_H
@@ -27,5 +30,6 @@
 #define MAREY_SOURCE_MARKER "marey_source"
 #define MAREY_SOURCE_NAMED "process_name" /* the metadata records that say the rank */
 #define MAREY_SOURCE_ORIGINAL "marey"     /* the member of their args: what these were */
+#define MAREY_SOURCE_MOMENT '-'           /* what makes a time of a 0 */
 
 #endif

@@ -90,6 +90,8 @@ static void identity_holds_for_joined_documents(void **state)
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"no "
         "time\",\"pid\":0,\"tid\":7,\"ts\":0,\"dur\":0,"
         "\"args\":{\"device\":0,\"stream\":7,\"correlation\":3}},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memset\",\"name\":\"at the file's "
+        "0\",\"pid\":0,\"tid\":7,\"ts\":-1,\"dur\":0},"
         "{\"ph\":\"B\",\"name\":\"y\",\"pid\":1,\"tid\":1,\"ts\":1},"
         "{\"ph\":\"E\",\"name\":\"y\",\"pid\":1,\"tid\":1,\"ts\":4}],\"k\":[1, 2]}";
     struct marey_error err = {0};
