@@ -144,8 +144,14 @@ static size_t count_ended(const struct marey_trace *trace, const struct stream *
     return n_ended;
 }
 
+static void raise_to(int64_t *last_ns, int64_t ns)
+{
+    *last_ns = ns > *last_ns ? ns : *last_ns;
+}
+
 /* From the last slice to the first, so that all behind one has been seen. Wild ones are cut;
- * *last_ns becomes the last end that then is left. */
+ * *last_ns becomes the last end that then is left; of a slice of unknown duration it is its start.
+ */
 static bool clip_once(struct marey_trace *trace, const struct stream *stream, int64_t *last_ns)
 {
     const struct marey_slice_columns *slices = &trace->slices;
@@ -165,15 +171,16 @@ static bool clip_once(struct marey_trace *trace, const struct stream *stream, in
         if (i + 1 == stream->n || after_ns > start_ns)
             behind.n_ended += count_ended(trace, stream, i + 1);
         after_ns = start_ns;
-        if (dur_ns == MAREY_UNKNOWN)
+        if (dur_ns == MAREY_UNKNOWN) {
+            raise_to(last_ns, start_ns);
             continue;
+        }
         if (!judge(trace, stream, &behind, row, &median_ns, &is_wild) ||
             (is_wild && !clip_slice(trace, row, behind.next_ns)))
             return false;
         if (!has_end)
             continue;
-        const int64_t end_ns = start_ns + slices->dur_ns[row];
-        *last_ns = end_ns > *last_ns ? end_ns : *last_ns;
+        raise_to(last_ns, start_ns + slices->dur_ns[row]);
         take_end(&behind, start_ns + dur_ns);
     }
     return true;
@@ -223,7 +230,7 @@ bool marey__last_end(struct marey_trace *trace, uint32_t *row, size_t n, int64_t
         trace->slices.dur_ns[trace->raw_durs.at[i].slice_idx] = trace->raw_durs.at[i].dur_ns;
     forget_cuts(trace);
     trace->raw_durs.n = 0;
-    *last_ns = stream_ns > *last_ns ? stream_ns : *last_ns;
+    raise_to(last_ns, stream_ns);
     return is_done;
 }
 

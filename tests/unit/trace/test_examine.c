@@ -230,6 +230,21 @@ static void what_never_ends_is_over_where_the_stream_went_on(void **state)
     marey_trace_free(trace);
 }
 
+/* As if it had no duration, like one that is not on a stream. */
+static void what_never_ends_reaches_to_a_start_without_an_end(void **state)
+{
+    (void)state;
+    struct make_trace make;
+    make_trace_begin(&make, NULL);
+    make_steady(&make, 3);
+    make_timed(&make, "kernel", "no end", 369, MAREY_UNKNOWN);
+    make_thread(&make, "1", "1");
+    make_begin(&make, "user_annotation", "open", 355);
+    struct marey_trace *trace = make_trace_end(&make);
+    EXPECT_I64(dur_of(trace, "open", 355), 369 - 355);
+    marey_trace_free(trace);
+}
+
 static void what_begins_behind_the_window_lasts_to_the_last_slice(void **state)
 {
     (void)state;
@@ -627,6 +642,7 @@ int main(void)
         cmocka_unit_test(what_is_cut_takes_its_place_anew),
         cmocka_unit_test(what_never_ends_is_not_as_long_as_a_wild_duration),
         cmocka_unit_test(what_never_ends_is_over_where_the_stream_went_on),
+        cmocka_unit_test(what_never_ends_reaches_to_a_start_without_an_end),
         cmocka_unit_test(what_begins_behind_the_window_lasts_to_the_last_slice),
         cmocka_unit_test(a_time_far_from_all_others_is_told),
         cmocka_unit_test(a_duration_beyond_all_others_is_told),
