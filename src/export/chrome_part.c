@@ -421,12 +421,29 @@ static void add_rank(struct marey_chrome *chrome, uint32_t source_idx)
     marey__text_add_i64(&chrome->scratch, chrome->sources[source_idx].rank);
 }
 
-/* The args with the rank before the name, and what they were. */
-static void add_renamed(struct marey_chrome *chrome, uint32_t source_idx, struct marey_str args)
+/* Args as the file will have them: a name that is mended is one to who reads it again. */
+static struct marey_str mended_args(struct marey_chrome *chrome, struct marey_str args)
+{
+    struct marey_textbuf *out = &chrome->out;
+    const size_t from = out->len;
+
+    marey__chrome_add_json(chrome, args);
+    marey__text_reset(&chrome->strict);
+    if (!out->failed) {
+        marey__text_add(&chrome->strict, out->ptr + from, out->len - from);
+        out->len = from;
+    }
+    out->failed |= chrome->strict.failed;
+    return (struct marey_str){chrome->strict.ptr, chrome->strict.len};
+}
+
+/* The last name that is a string, as it is written; {NULL, 0} if there is none. */
+static struct marey_str name_in(struct marey_str args)
 {
     struct marey_json json = marey__json(args);
     struct marey_str key;
     struct marey_str name = {NULL, 0};
+
     (void)marey__json_enter(&json, '{');
     while (marey__json_key(&json, &key)) {
         if (marey__json_spells(key, "name"))
@@ -434,6 +451,14 @@ static void add_renamed(struct marey_chrome *chrome, uint32_t source_idx, struct
         else
             marey__json_skip(&json);
     }
+    return name;
+}
+
+/* The args with the rank before the name, and what they were. */
+static void add_renamed(struct marey_chrome *chrome, uint32_t source_idx, struct marey_str args)
+{
+    const struct marey_str mended = mended_args(chrome, args);
+    const struct marey_str name = name_in(mended);
 
     marey__text_reset(&chrome->scratch);
     add_rank(chrome, source_idx);
@@ -446,7 +471,7 @@ static void add_renamed(struct marey_chrome *chrome, uint32_t source_idx, struct
     marey__text_add_json(&chrome->out,
                          (struct marey_str){chrome->scratch.ptr, chrome->scratch.len});
     marey__text_add_c(&chrome->out, ", \"" MAREY_SOURCE_ORIGINAL "\": ");
-    marey__chrome_add_json(chrome, args);
+    marey__text_add_str(&chrome->out, mended);
     marey__text_add_c(&chrome->out, "}");
 }
 

@@ -610,3 +610,21 @@ def test_a_name_of_a_process_that_was_no_object_is_written_once(
     damaged.write_text(text.replace(own, f'"marey": {value}'), encoding="utf-8")
     first = write(command, how, damaged, once_)
     assert write(command, how, once_, twice) == first
+
+
+@pytest.mark.parametrize("name", ["01", "nil", "-", "NaN", '"a", "name": nil', '"a\\q"'])
+@pytest.mark.parametrize("how", ["", "--scrub", "repair"])
+def test_a_name_of_a_process_that_is_mended_stands_behind_its_rank(
+    how: str, name: str, command: Path, tmp_path: Path
+) -> None:
+    record = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}'
+    named = f'{{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {{"name": {name}}}}}'
+    files = [tmp_path / f"{i}.json" for i in range(2)]
+    for file in files:
+        file.write_text(f'{{"traceEvents": [{named}, {record}]}}', encoding="utf-8")
+    joined, once_, twice = (tmp_path / name for name in ("joined.json", "once.json", "twice.json"))
+    done = run(command, "convert", *(["--scrub"] if how == "--scrub" else []), *files, joined)
+    assert done.returncode == 0, done.stderr
+    assert write(command, how, joined, once_) == write(command, how, once_, twice)
+    if how != "repair":
+        assert joined.read_bytes() == once_.read_bytes()
