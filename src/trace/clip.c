@@ -79,8 +79,9 @@ static bool find_median(const struct marey_trace *trace, const struct stream *st
 struct behind {
     int64_t first_end_ns; /* the two earliest ends */
     int64_t second_end_ns;
-    int64_t next_ns; /* the nearest later start; MAREY_UNKNOWN if there is none */
-    size_t n_ended;  /* that begin with it or later, itself among them if it ended */
+    int64_t next_ns;    /* the nearest later start; MAREY_UNKNOWN if there is none */
+    int64_t counted_ns; /* a start, and how many ended of those that begin then or later */
+    size_t n_ended;
 };
 
 static void take_end(struct behind *behind, int64_t end_ns)
@@ -130,18 +131,21 @@ static bool clip_slice(struct marey_trace *trace, uint32_t row, int64_t end_ns)
     return true;
 }
 
-/* Of the slices that begin with the last of the first n: whatever their order is. */
-static size_t count_ended(const struct marey_trace *trace, const struct stream *stream, size_t n)
+/* Counts what ended, two at the most behind the i-th slice, of those that begin with it or later,
+ * whatever the order of the former is. */
+static void count_ended(const struct marey_trace *trace, const struct stream *stream, size_t i,
+                        struct behind *behind)
 {
     const struct marey_slice_columns *slices = &trace->slices;
-    const int64_t start_ns = slices->start_ns[row_of(stream, n - 1)];
-    size_t n_ended = 0;
+    const int64_t start_ns = slices->start_ns[row_of(stream, i)];
 
-    for (size_t i = n; i-- > 0 && slices->start_ns[row_of(stream, i)] == start_ns;) {
+    behind->counted_ns = start_ns;
+    behind->n_ended =
+        (behind->first_end_ns != INT64_MAX) + (size_t)(behind->second_end_ns != INT64_MAX);
+    while (i-- > 0 && slices->start_ns[row_of(stream, i)] == start_ns) {
         const uint32_t row = row_of(stream, i);
-        n_ended += slices->dur_ns[row] != MAREY_UNKNOWN && !is_open(trace, row);
+        behind->n_ended += slices->dur_ns[row] != MAREY_UNKNOWN && !is_open(trace, row);
     }
-    return n_ended;
 }
 
 static void raise_to(int64_t *last_ns, int64_t ns)
@@ -155,7 +159,7 @@ static void raise_to(int64_t *last_ns, int64_t ns)
 static bool clip_once(struct marey_trace *trace, const struct stream *stream, int64_t *last_ns)
 {
     const struct marey_slice_columns *slices = &trace->slices;
-    struct behind behind = {INT64_MAX, INT64_MAX, MAREY_UNKNOWN, 0};
+    struct behind behind = {INT64_MAX, INT64_MAX, MAREY_UNKNOWN, MAREY_UNKNOWN, 0};
     int64_t median_ns = MAREY_UNKNOWN;
     int64_t after_ns = INT64_MIN; /* the start of the slice behind */
 
@@ -168,8 +172,8 @@ static bool clip_once(struct marey_trace *trace, const struct stream *stream, in
         bool is_wild = false;
         if (after_ns > start_ns)
             behind.next_ns = after_ns;
-        if (i + 1 == stream->n || after_ns > start_ns)
-            behind.n_ended += count_ended(trace, stream, i + 1);
+        if (!has_end && behind.counted_ns != start_ns)
+            count_ended(trace, stream, i, &behind);
         after_ns = start_ns;
         if (dur_ns == MAREY_UNKNOWN) {
             raise_to(last_ns, start_ns);
