@@ -48,7 +48,8 @@ struct marey_recorder {
     struct marey_log *former_logs;
     struct marey_session *sessions; /* all that hold records */
     uint32_t n_running;
-    uint32_t n_idle;     /* chunks that threads kept when the first of the running sessions began */
+    uint32_t n_idle;     /* chunks that threads had when the first of the running sessions began,
+                            and that no older one needs; of its start, or the last time one went */
     uint32_t generation; /* one more in each forked child */
     struct marey_loaded_collector collector[MAREY_MAX_COLLECTORS];
     uint32_t n_collectors;

@@ -88,6 +88,49 @@ static void free_log(struct marey_log **link)
     marey__dealloc(&alloc, log, 1, sizeof *log);
 }
 
+/* When the last of the sessions ended that have ended and are older than this one; -1: none. */
+static int64_t last_stop_before(const struct marey_session *session)
+{
+    int64_t last_ticks = -1;
+
+    for (const struct marey_session *s = session->next; s != NULL; s = s->next) {
+        const int64_t stop_ticks = (int64_t)(s->stopped.ticks - s->epoch_ticks);
+        if (!s->is_running && stop_ticks > last_ticks)
+            last_ticks = stop_ticks;
+    }
+    return last_ticks;
+}
+
+static const struct marey_session *oldest_running(void)
+{
+    const struct marey_session *oldest = NULL;
+
+    for (const struct marey_session *s = marey__recorder.sessions; s != NULL; s = s->next)
+        if (s->is_running)
+            oldest = s;
+    return oldest;
+}
+
+/* A chunk that a thread had when the first of the running sessions began was another's then, and
+ * may be nobody's now: of a warm-up that is gone, or of a cycle that was let go for this one. It
+ * takes nothing of the bound any more. Older sessions are all that can need what lies before. */
+static void count_idle_anew(void)
+{
+    struct marey_recorder *recorder = &marey__recorder;
+    const struct marey_session *oldest = oldest_running();
+    uint32_t n_idle = 0;
+
+    if (oldest == NULL || oldest->positions == NULL)
+        return;
+    const int64_t last_ticks = last_stop_before(oldest);
+    for (size_t i = 0; i < oldest->n_positions; i++) {
+        const struct marey_chunk *chunk = oldest->positions[i].chunk;
+        n_idle += chunk != NULL && (int64_t)chunk->since_ticks > last_ticks;
+    }
+    recorder->n_idle = n_idle;
+    marey__pool_set_bound(recorder->pool, marey__pool_bound(recorder->pool), n_idle);
+}
+
 void marey__recorder_recycle(struct marey_session *gone)
 {
     const uint64_t stop_ticks = gone->stopped.ticks - gone->epoch_ticks;
@@ -103,7 +146,9 @@ void marey__recorder_recycle(struct marey_session *gone)
         else
             link = &log->next;
     }
-    if (marey__recorder.n_running == 0 && marey__recorder.pool != NULL)
+    if (marey__recorder.n_running > 0)
+        count_idle_anew();
+    else if (marey__recorder.pool != NULL)
         marey__pool_trim(marey__recorder.pool, WARM_CHUNKS);
 }
 

@@ -290,6 +290,26 @@ def test_a_cycle_of_more_than_half_the_pool_leaves_room_for_the_next(
     assert n_calls(prof) == 4 * n_of_cycle
 
 
+@pytest.mark.parametrize("n_blocks", [1, 4])
+def test_what_warms_up_takes_no_room_of_its_cycle(profile: Any, n_blocks: int) -> None:
+    """It fills its thread's block, and in a later cycle finds no other beside the former one's."""
+    n_of_cycle = n_blocks * 2000  # ranges of 32 bytes: 62 of the 64 KiB of each block
+    delivered: list[int] = []
+    prof = profile(
+        schedule=marey.schedule(wait=1, warmup=1, active=1, repeat=3),
+        on_trace_ready=lambda prof: delivered.append(n_calls(prof)),
+        pool_bytes=n_blocks << 16,
+    )
+    with warnings.catch_warnings(), prof:
+        warnings.simplefilter("error")
+        for _ in range(9):
+            for _ in range(n_of_cycle):
+                work()
+            prof.step()
+    assert [cycle.stats.n_lost for cycle in prof.cycles] == [0] * 3
+    assert delivered == [n_of_cycle] * 3
+
+
 def test_a_cycle_that_finds_no_room_says_so() -> None:
     prof = marey.profile(
         schedule=marey.schedule(wait=0, warmup=1, active=1, repeat=2), pool_bytes=1 << 20

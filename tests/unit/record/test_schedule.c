@@ -1,7 +1,10 @@
 /*
  * test_schedule.c - what a step does, and which sessions come of a schedule.
  */
+#include <pthread.h>
+
 #include "marey/record.h"
+#include "record/pool.h"
 #include "support/expect.h"
 
 #define N MAREY_ACTION_NONE
@@ -134,6 +137,53 @@ static void cycles_deliver_a_cycle_that_is_cut_short(void **state)
     EXPECT_U64(none.n, 0);
 }
 
+#define CYCLE_BYTES (UINT64_C(4) * MAREY_CHUNK_BYTES)
+#define N_OF_STEP ((CYCLE_BYTES - MAREY_CHUNK_BYTES / 2) / 32) /* ranges, of 32 bytes each */
+
+static void on_large_cycle(void *user, struct marey_session *session, uint64_t n_cycle, bool *keep)
+{
+    struct marey_session_stats stats;
+    (void)user;
+    (void)n_cycle;
+    (void)keep;
+
+    marey_session_get_stats(session, &stats);
+    EXPECT_U64(stats.n_lost, 0);
+    EXPECT_U64(stats.n_records, 2 * (N_OF_STEP + 1)); /* and the step's own range */
+}
+
+static void *run_large_steps(void *unused)
+{
+    static struct marey_site work = MAREY_SITE("work");
+    const struct marey_schedule schedule = {.warmup = 1, .active = 1, .repeat = 3};
+    const struct marey_session_options options = {.size = sizeof options,
+                                                  .pool_bytes = CYCLE_BYTES};
+    struct marey_cycles *cycles = NULL;
+    struct marey_error err = {0};
+
+    EXPECT_OK(marey_cycles_start(&schedule, &options, on_large_cycle, NULL, &cycles, &err), &err);
+    for (int i = 0; i < 6; i++) {
+        for (uint64_t n = 0; n < (i % 2 == 0 ? 2 : 1) * N_OF_STEP; n++) {
+            marey_range_begin(&work);
+            marey_range_end();
+        }
+        EXPECT_OK(marey_cycles_step(cycles, &err), &err);
+    }
+    marey_cycles_finish(cycles);
+    return unused;
+}
+
+/* A warm-up fills the pool, and loses. What a thread keeps of it, one that has recorded nothing
+ * before, takes nothing of the cycle. */
+static void cycles_have_the_whole_pool_after_a_warm_up(void **state)
+{
+    (void)state;
+    pthread_t thread;
+
+    EXPECT_I64(pthread_create(&thread, NULL, run_large_steps, NULL), 0);
+    EXPECT_I64(pthread_join(thread, NULL), 0);
+}
+
 static void cycles_refuse_a_schedule_without_active_steps(void **state)
 {
     (void)state;
@@ -156,6 +206,7 @@ int main(void)
         cmocka_unit_test(schedule_waits_as_long_as_it_is_told),
         cmocka_unit_test(cycles_deliver_each_active_phase),
         cmocka_unit_test(cycles_deliver_a_cycle_that_is_cut_short),
+        cmocka_unit_test(cycles_have_the_whole_pool_after_a_warm_up),
         cmocka_unit_test(cycles_refuse_a_schedule_without_active_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

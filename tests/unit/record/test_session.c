@@ -388,6 +388,36 @@ static void session_keeps_only_its_own_chunks(void **state)
     marey_session_free(kept);
 }
 
+/* The chunk that its thread has is full, and an older session's: it takes nothing of the pool once
+ * that one is gone, before the session begins or while it runs. */
+static void session_has_the_room_of_one_that_goes(void **state)
+{
+    (void)state;
+    const struct marey_session_options one = {.size = sizeof one, .pool_bytes = MAREY_CHUNK_BYTES};
+    const int n = (int)(MAREY_CHUNK_WORDS / 4) - 2;
+
+    for (int goes_first = 0; goes_first < 2; goes_first++) {
+        struct marey_session *older = start(&one);
+        record(3 * n);
+        stop(older);
+        struct marey_session *warming = start(&one);
+        record(10);
+        EXPECT_U64(stats_of(warming).n_lost, 20); /* there is no room beside the older one */
+        if (goes_first == 1)
+            marey_session_free(older);
+        struct marey_session *session = start(&one);
+        marey_session_free(warming);
+        if (goes_first == 0)
+            marey_session_free(older);
+        record(n);
+        EXPECT_U64(stats_of(session).n_lost, 0);
+        EXPECT_U64(stats_of(session).n_records, 2 * (uint64_t)n);
+        record(n); /* the bound holds all the same */
+        EXPECT_TRUE(stats_of(session).n_lost > 0);
+        marey_session_free(session);
+    }
+}
+
 /* The chunk of this thread's log that a reader of the session begins with. */
 static const struct marey_chunk *begin_of(const struct marey_session *session)
 {
@@ -628,6 +658,7 @@ int main(void)
         cmocka_unit_test(session_takes_few_words_for_an_operator),
         cmocka_unit_test(session_gives_its_chunks_back),
         cmocka_unit_test(session_keeps_only_its_own_chunks),
+        cmocka_unit_test(session_has_the_room_of_one_that_goes),
         cmocka_unit_test(session_begins_in_the_chunk_of_its_moment),
         cmocka_unit_test(sessions_in_any_order_see_all_and_leave_nothing),
         cmocka_unit_test(session_sees_marks_and_counters),
