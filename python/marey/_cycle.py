@@ -63,7 +63,7 @@ class Recording:
         if asked.with_torch:
             self._has_ranges = True
             try:
-                _live_torch.begin_ranges()
+                _live_torch.begin_ranges(self)
             except BaseException:
                 self.stop()
                 raise
@@ -89,7 +89,11 @@ class Recording:
             self.session.stop()
         finally:
             if self._has_ranges:
-                _live_torch.end_ranges()
+                try:
+                    _live_torch.end_ranges(self)
+                except BaseException:  # what a signal's handler raises
+                    _live_torch.end_ranges(self)
+                    raise
         # What torch.distributed says at the end counts, if it still says anything.
         now = find_rank()
         self.rank = now if now.rank is not None else self.rank

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock
+from _weakref import ref
 
 from marey import _core
 
@@ -246,9 +247,9 @@ def adapt_compiler() -> None:
 
 
 class _Ranges:
-    """What is in place of what. Written under the lock."""
+    """What is in place of what. Written under the lock, but for the users."""
 
-    n_users = 0
+    users: set[Any]  # a weak reference to each, which takes itself out
     original: Any = None  # torch's type, while ours stands in for it
     is_hooked = False
     torchs: dict[str, Any]  # torch's functions that ours stand before; kept for late callers
@@ -257,6 +258,7 @@ class _Ranges:
     n_seen = 0  # modules that were looked at; new ones come behind them
 
 
+_Ranges.users = set()
 _Ranges.torchs = {}
 _Ranges.holders = []
 
@@ -323,11 +325,11 @@ _HOOKS = {
 
 
 def _hook(profiler: Any) -> None:
+    _Ranges.is_hooked = True  # first: what is interrupted here is taken back
     for name, ours in _HOOKS.items():
         if name in vars(profiler):
             _Ranges.torchs[name] = getattr(profiler, name)
             setattr(profiler, name, ours)
-    _Ranges.is_hooked = True
 
 
 def _unhook(profiler: Any) -> None:
@@ -339,12 +341,13 @@ def _unhook(profiler: Any) -> None:
 
 
 def _arrange_ranges() -> None:
-    """Brings all in the place that the number of users asks for."""
+    """Brings all in the place that the users ask for. Nothing is done twice, so that what was
+    interrupted may be done again."""
     profiler: Any = sys.modules.get("torch.autograd.profiler")
     if profiler is None or not hasattr(profiler, "_is_profiler_enabled"):
         return
     with _lock:
-        if _Ranges.n_users > 0:
+        if _Ranges.users:
             if not _Ranges.is_hooked:
                 _hook(profiler)
             _stand_in(profiler)
@@ -357,23 +360,24 @@ def _forget_users() -> None:
     """In a forked child, where no session runs."""
     global _lock
     _lock = RLock()
-    _Ranges.n_users = 0
+    _Ranges.users.clear()
     _arrange_ranges()
 
 
-def begin_ranges() -> None:
-    """A session runs from now on."""
+def begin_ranges(user: object) -> None:
+    """Its session runs from now on."""
     with _lock:
         if not _Ranges.is_fork_handled:
             os.register_at_fork(after_in_child=_forget_users)
             _Ranges.is_fork_handled = True
-        _Ranges.n_users += 1
+        # Each is one call of C, which no signal's handler interrupts, also where a user is gone.
+        _Ranges.users.add(ref(user, _Ranges.users.discard))
         _arrange_ranges()
 
 
-def end_ranges() -> None:
-    """A session has ended."""
+def end_ranges(user: object) -> None:
+    """Its session has ended. Once more if this was interrupted."""
+    _Ranges.users.discard(ref(user))
     with _lock:
-        _Ranges.n_users = max(0, _Ranges.n_users - 1)
-        if _Ranges.n_users == 0:
+        if not _Ranges.users:
             _arrange_ranges()

@@ -139,13 +139,23 @@ class Machine:
     def stop(self, deliver: Deliver) -> None:
         self._end_step()
         self.is_running = False
-        if self.n_since_start == 0 and self.schedule is not None and not self.is_of_parent():
-            self._tell_no_step()
-        self._leave_standby()
         try:
+            if self.n_since_start == 0 and self.schedule is not None and not self.is_of_parent():
+                self._tell_no_step()
+            self._leave_standby()
             self._go_to(None, deliver)
         finally:
             self.action = self._planned
+            self._end_interrupted()
+
+    def _end_interrupted(self) -> None:
+        """What a signal's handler broke off, here or in a step before, may still record: a warm-up
+        beside its cycle, a cycle that is not done or not stopped."""
+        self._cancel_warming()
+        self._leave_standby()
+        self.cycles.end()
+        if self.cycles.done:
+            self.cycles.done[-1].pause()
 
     @property
     def n_since_start(self) -> int:

@@ -207,7 +207,7 @@ class _Process:
         now = find_rank()
         rank = now if now.rank is not None else self.rank
         self.session.stop()
-        _live_torch.end_ranges()
+        _live_torch.end_ranges(self)
         stats = dict(zip(_core.FIELDS["session_stats"], self.session.stats(), strict=True))
         if stats["n_records"] == 0:
             if self.is_main:
@@ -328,7 +328,7 @@ def _begin(options: Options, words: list[str]) -> None:
     _watch_the_default()
     _watch_the_exit(process)
     process.wish = _live_torch.Wish()
-    _live_torch.begin_ranges()
+    _live_torch.begin_ranges(process)
     if process.is_main and options.script is None:
         os.environ[f"{PREFIX}SCRIPT"] = process.name
 

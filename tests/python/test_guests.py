@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import ctypes
 import gc
+import itertools
 import os
 import re
 import subprocess
@@ -501,6 +502,52 @@ torch.ones(2, requires_grad=True).relu().sum().backward()
 """
     told = "a profiler was still running at the end of the program: it is stopped now"
     assert python(code, tmp_path, told) == "True\n"
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt where the n-th function of marey's begins, once. A signal's handler
+    runs there too."""
+
+    def __init__(self, n: int) -> None:
+        self.n_left = n
+
+    def __call__(self, frame: Any, event: str, arg: object) -> None:
+        if "/marey/" in frame.f_code.co_filename:
+            self.n_left -= 1
+            if self.n_left == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+
+
+def is_interrupted(prof: Any, n: int) -> bool:
+    """At the n-th call of three steps and the stop; it is stopped all the same. False: there are
+    not as many."""
+    interrupt = Interrupt(n)
+    try:
+        sys.settrace(interrupt)
+        with prof:
+            for _ in range(3):
+                prof.step()
+    except KeyboardInterrupt:
+        if prof._marey_machine.is_running:
+            prof.stop()
+    finally:
+        sys.settrace(None)
+    return interrupt.n_left <= 0
+
+
+@pytest.mark.filterwarnings("ignore:step.. was never called", "ignore:0 of 1 active steps")
+@pytest.mark.filterwarnings("ignore:cycle . has 0 of 1", "ignore:Exception ignored in:")
+def test_an_interrupt_leaves_nothing_behind_the_stop() -> None:
+    for n in itertools.count(1):
+        prof = marey.profile(schedule=marey.schedule(wait=0, warmup=1, active=1))
+        was_interrupted = is_interrupted(prof, n)
+        assert not marey.is_recording(), n
+        assert not autograd_profiler._is_profiler_enabled, n
+        assert torch._C._profiler._RecordFunctionFast is FAST, n
+        if not was_interrupted:
+            break
+    assert n > 100
 
 
 # ---- silence -----------------------------------------------------------------------------------------------
