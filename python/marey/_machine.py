@@ -134,7 +134,8 @@ class Machine:
         try:
             self._go_to(planned, deliver)
         finally:
-            self._begin_step()
+            if self._step_range is None:  # else a step() in the callback has begun it
+                self._begin_step()
 
     def stop(self, deliver: Deliver) -> None:
         self._end_step()
@@ -265,7 +266,7 @@ class Machine:
         failure: BaseException | None = None
         for do in TRANSITIONS[former, action]:
             if do == "W":
-                self._warming = Cycle(self.asked, 0, None, {})
+                self._warm_up()
             elif do == "C":
                 self._cancel_warming()
             elif do == "S":
@@ -297,7 +298,16 @@ class Machine:
             return error
         return None
 
+    def _warm_up(self) -> None:
+        if self.action is ProfilerAction.WARMUP:  # else a step() in the callback is further on
+            self._warming = Cycle(self.asked, 0, None, {})
+
     def _begin_cycle(self) -> None:
+        """Unless a step() in the callback has begun it, or is further on. What has begun a step's
+        range before its cycle begins it again."""
+        if self.cycles.running is not None or self.action not in RECORDING:
+            return
+        self._end_step()
         if self.observer is not None:
             self.observer.start()
             self._is_observing = True

@@ -48,6 +48,38 @@ def test_a_callback_may_stop_the_profiler() -> None:
     assert another.stats.n_records == 0
 
 
+@pytest.mark.parametrize(
+    ("warmup", "active", "cycles"),
+    [
+        (0, 1, [[0], [2], [3], [4]]),
+        (1, 1, [[1], [3], [5]]),
+        (0, 2, [[0, 1], [3], [4, 5]]),
+        (1, 2, [[1, 2], [4, 5]]),
+    ],
+)
+def test_a_step_in_the_callback_has_one_range(
+    warmup: int, active: int, cycles: list[list[int]]
+) -> None:
+    was_called: list[bool] = []
+
+    def ready(prof: marey.profile) -> None:
+        if not was_called:
+            was_called.append(True)
+            prof.step()
+
+    plan = marey.schedule(wait=0, warmup=warmup, active=active)
+    with marey.profile(schedule=plan, on_trace_ready=ready, keep_bytes=1 << 20) as prof:
+        while prof.step_num <= cycles[-1][-1]:
+            with marey.record_function("work"):
+                pass
+            prof.step()
+    assert [cycle.steps for cycle in prof.cycles] == cycles
+    for cycle in prof.cycles:
+        names = [e.name for e in cycle.events() if e.name != "work"]
+        assert names == [f"ProfilerStep#{step}" for step in cycle.steps]
+    assert not marey.is_recording()
+
+
 def test_torchs_handler_for_tensorboard_writes_a_file(tmp_path: Path) -> None:
     profiler = pytest.importorskip("torch.profiler", reason="torch is not installed")
     handler = profiler.tensorboard_trace_handler(str(tmp_path), "worker")
