@@ -236,7 +236,7 @@ class Machine:
         """The cycle that is recorded stops or goes on at once; what is open ends here. Where none is
         nothing changes, and each begins switched on, as torch's. Each step has one range: that of a
         step in which it is switched off ends there, that of a step which began while it was off
-        begins where it goes on."""
+        begins where it goes on, unless another thread switches it on: a range is its own thread's."""
         cycle = self.cycles.running or self._standby
         if cycle is None or not cycle.is_ours:
             return
