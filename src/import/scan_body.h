@@ -66,13 +66,28 @@ static inline uint64_t escaped_bits(uint64_t slashes, uint64_t *carry)
     return ((~odd) ^ (sequence << 1)) & follows;
 }
 
+/* The first of the braces that close none, with *depth open before the block; or 0. */
+static inline uint64_t find_unopened(uint64_t opens, uint64_t closes, int64_t *depth)
+{
+    uint64_t rest = closes;
+
+    for (int64_t n_closed = 1; rest != 0; n_closed++, rest &= rest - 1) {
+        const uint64_t lowest = rest & (~rest + 1);
+        if (*depth + __builtin_popcountll(opens & (lowest - 1)) < n_closed)
+            return lowest;
+    }
+    *depth += __builtin_popcountll(opens) - __builtin_popcountll(closes);
+    return 0;
+}
+
 /* To the end of an object or array, by blocks, from its opening bracket (depth 0) or from
  * anywhere in it outside a string (depth 1): strings are masked out by the parity of
  * quotes, then brackets of its own kind are counted. Most blocks hold none.
  *
  * The inside is not read, but letters that JSON has in strings only may not stand outside
  * of them: a quote too many would else turn strings inside out and swallow the records up
- * to the next such quote.
+ * to the next such quote. For the same reason an array may not close a brace that it has not
+ * opened: that is of the object around an array without an end.
  *
  * *may_repeat, where it is wanted: a quote follows a letter that ends one of the keys in
  * launch_key_of, or there is an escape. */
@@ -83,6 +98,7 @@ scan_blocks(struct scan *scan, const char *at, bool is_object, int64_t depth, bo
     uint64_t carry = 0;
     uint64_t letter = 0; /* the block before ended in one */
     uint64_t found = 0;
+    int64_t n_braces = 0; /* that are open in an array */
 
     for (; at < scan->end; at += 64) {
         const struct block64 block = block64_load(at);
@@ -107,7 +123,9 @@ scan_blocks(struct scan *scan, const char *at, bool is_object, int64_t depth, bo
 
         const uint64_t braces_open = block64_is(block, '{') & outside;
         const uint64_t braces_close = block64_is(block, '}') & outside;
-        const uint64_t wrong = special & ~braces_open & ~braces_close;
+        uint64_t wrong = special & ~braces_open & ~braces_close;
+        if (!is_object)
+            wrong |= find_unopened(braces_open, braces_close, &n_braces);
         const uint64_t opens = is_object ? braces_open : block64_is(block, '[') & outside;
         const uint64_t all_closes = is_object ? braces_close : block64_is(block, ']') & outside;
         uint64_t closes = all_closes;
@@ -130,11 +148,6 @@ scan_blocks(struct scan *scan, const char *at, bool is_object, int64_t depth, bo
     return stop_at(scan, scan->end);
 }
 
-static const char *scan_to_close(struct scan *scan, const char *at, bool is_object, int64_t depth)
-{
-    return scan_blocks(scan, at, is_object, depth, NULL);
-}
-
 /* From behind a value of args to their end; whether a key that was wanted may stand there again. */
 static const char *scan_args_rest(struct scan *scan, const char *at, bool *may_repeat)
 {
@@ -143,7 +156,8 @@ static const char *scan_args_rest(struct scan *scan, const char *at, bool *may_r
 
 static const char *scan_container(struct scan *scan, const char *at)
 {
-    return scan_to_close(scan, at, *at == '{', 0);
+    return *at == '{' ? scan_blocks(scan, at, true, 0, NULL)
+                      : scan_blocks(scan, at, false, 0, NULL);
 }
 
 static inline bool ends_scalar(char c)

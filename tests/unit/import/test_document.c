@@ -649,6 +649,31 @@ static void what_follows_a_bracket_is_seen_in_all_windows(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+#define OPEN(key, value) "{\"ph\":\"X\",\"" key "\":[" value ",\"name\":\"b\",\"ts\":2,\"dur\":1}"
+
+/* It swallows no record behind its own. */
+static void an_array_without_an_end_costs_one_record(void **state)
+{
+    (void)state;
+    static const struct expected rows[] = {
+        {"{\"traceEvents\":[" XS("a", "1") "," OPEN("pid", "1") "," XS("c", "3") "]," TAIL "}", 1,
+         3, "syntax", "truncated"},
+        {"{\"traceEvents\":[" OPEN("pid", "{\"a\":[1]}") ",\n" XS("c", "3") "]," TAIL "}", 1, 2,
+         "syntax", "truncated"},
+        {"[" XS("a", "1") "," OPEN("x",
+                                   "\"0123456789]}{0123456789]}{0123456789]}{\",[[{},[]],2]") "]",
+         1, 2, "syntax", "truncated"},
+        {XS("a", "1") "\n" OPEN("cat", "") "\n" XS("c", "3") "\n", 1, 3, "syntax", "truncated"},
+        {"{\"traceEvents\":[" XS("a", "1") "],\"x\":[1," TAIL "}", 1, 1, "bad_metadata",
+         "truncated"},
+        {"{\"traceEvents\":[" XS("a", "1") "," OPEN("x", "[{\"a\":[]},{}],{\"b\":\"}\"}]") "]," TAIL
+                                                                                           "}",
+         1, 2, NULL, "syntax"},
+    };
+
+    expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
+}
+
 static void a_list_that_is_none_is_no_member(void **state)
 {
     static const char *const rows[] = {
@@ -691,6 +716,7 @@ int main(void)
         cmocka_unit_test(a_document_keeps_its_rank_wherever_that_before_it_is_cut),
         cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
         cmocka_unit_test(what_follows_a_bracket_is_seen_in_all_windows),
+        cmocka_unit_test(an_array_without_an_end_costs_one_record),
         cmocka_unit_test(a_list_that_is_none_is_no_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
