@@ -10,6 +10,10 @@
 /* So far what begins next is looked for at first. */
 #define FIRST_LOOK_BYTES ((size_t)1 << 12)
 
+/* What may be read in vain, beside so many times the bytes of the file up to there. */
+#define FREE_VAIN_BYTES ((uint64_t)1 << 26)
+#define VAIN_TIMES 16
+
 static void note_broken(struct marey_document *doc, enum marey_reason reason)
 {
     marey__document_note(doc, reason, doc->at);
@@ -207,32 +211,73 @@ static void drop_white(struct marey_document *doc)
         doc->at = token;
 }
 
+/* How far a record may reach. One that does not end is read to the end of the text, and many would
+ * take as long as the text is long, each: when all that was read so comes to many times what is
+ * behind them, those that follow are read no further than what tells that a record begins. */
+static const char *walk_until(const struct marey_document *doc)
+{
+    const char *end = marey__document_window_end(doc);
+    const uint64_t allowed = FREE_VAIN_BYTES + VAIN_TIMES * marey__document_byte(doc, doc->at);
+    const bool is_bound =
+        doc->vain_bytes > allowed && end - doc->at > (ptrdiff_t)MAREY_RECORD_LOOK_BYTES;
+
+    return is_bound ? doc->at + MAREY_RECORD_LOOK_BYTES : end;
+}
+
+static bool is_bound(const struct marey_document *doc)
+{
+    return doc->walk.end < marey__document_window_end(doc);
+}
+
+/* Walks from doc->at, and moves it. */
+static enum marey_walk_stop walk_on(struct marey_document *doc)
+{
+    struct marey_walk *walk = &doc->walk;
+    const char *from = doc->at;
+
+    walk->at = from;
+    walk->text = doc->feed.text;
+    walk->end = walk_until(doc);
+    walk->text_offset = MAREY_OFFSET(doc->kineto->source_idx, doc->feed.offset);
+    walk->is_last_window = doc->feed.is_end && !is_bound(doc);
+    walk->batch = doc->feed.batch;
+    walk->batch_text = doc->feed.batch_text;
+    enum marey_walk_stop stop = doc->scanner->walk(walk);
+
+    doc->at = walk->at;
+    if (stop == MAREY_WALK_MORE && is_bound(doc) && doc->at == from)
+        stop = MAREY_WALK_BROKEN;
+    if (stop == MAREY_WALK_BROKEN && walk->broken == NULL && walk->fail >= walk->end)
+        doc->vain_bytes += (uint64_t)(walk->end - doc->at);
+    return stop;
+}
+
+/* Brings the text behind what has been walked over. */
+static enum marey_status walk_further(struct marey_document *doc, struct marey_error *err)
+{
+    if (is_bound(doc))
+        return MAREY_OK;
+    drop_white(doc);
+    expect_rest(doc);
+    marey__feed_teach(&doc->feed, doc->walk.learnt);
+    return marey__document_next_window(doc, err);
+}
+
 static enum marey_status read_to_bracket(struct marey_document *doc, struct marey_error *err)
 {
     struct marey_walk *walk = &doc->walk;
 
     walk->is_first = true;
     for (;;) {
-        walk->at = doc->at;
-        walk->text = doc->feed.text;
-        walk->end = marey__document_window_end(doc);
-        walk->text_offset = MAREY_OFFSET(doc->kineto->source_idx, doc->feed.offset);
-        walk->is_last_window = doc->feed.is_end;
-        walk->batch = doc->feed.batch;
-        walk->batch_text = doc->feed.batch_text;
-        const enum marey_walk_stop stop = doc->scanner->walk(walk);
+        const enum marey_walk_stop stop = walk_on(doc);
 
-        doc->at = walk->at;
         if (has_failed(doc))
             return marey__fail_nomem(err);
         switch (stop) {
         case MAREY_WALK_END:
             return MAREY_OK;
         case MAREY_WALK_MORE:
-            drop_white(doc);
-            expect_rest(doc);
-            marey__feed_teach(&doc->feed, walk->learnt);
-            MAREY_TRY(marey__document_next_window(doc, err));
+            MAREY_TRY(walk_further(doc, err));
             break;
         case MAREY_WALK_BROKEN:
             if (walk->is_bare && doc->feed.is_end &&

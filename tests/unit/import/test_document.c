@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "import/resync.h"
 #include "read_text.h"
 #include "support/hash_trace.h"
@@ -674,6 +675,39 @@ static void an_array_without_an_end_costs_one_record(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* n records of which each would be read to the end of the text, and one that is longer than what
+ * tells that a record begins. */
+static uint64_t count_broken(size_t n)
+{
+    static const char broken[] = "{\"ph\":\"X\",\"dur\":{{{},\"x\":\"0123456789012345\"},\n";
+    const struct marey_alloc alloc = marey__alloc_default();
+    const struct marey_reading reading = {0};
+    struct marey_textbuf text;
+
+    marey__text_init(&text, &alloc);
+    marey__text_add_c(&text, "[" XS("a", "1") ",");
+    for (size_t i = 0; i < n; i++)
+        marey__text_add_c(&text, broken);
+    marey__text_add_c(&text, "{\"ph\":\"M\",\"x\":\"");
+    for (size_t i = 0; i < 2 * MAREY_RECORD_LOOK_BYTES; i++)
+        marey__text_add_byte(&text, 'x');
+    marey__text_add_c(&text, "\"}]");
+    EXPECT_FALSE(marey__text_failed(&text));
+    struct marey_trace *trace = read_bytes_as(text.ptr, text.len, &reading);
+    const uint64_t n_broken = ledger_count(trace, "syntax") + ledger_count(trace, "partial");
+    marey_trace_free(trace);
+    marey__text_release(&text);
+    return n_broken;
+}
+
+/* Else the time would grow with the square of the text. */
+static void records_are_read_to_the_end_in_vain_so_often_only(void **state)
+{
+    (void)state;
+    EXPECT_U64(count_broken(100), 100);
+    EXPECT_U64(count_broken(20000), 20001);
+}
+
 static void a_list_that_is_none_is_no_member(void **state)
 {
     static const char *const rows[] = {
@@ -717,6 +751,7 @@ int main(void)
         cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
         cmocka_unit_test(what_follows_a_bracket_is_seen_in_all_windows),
         cmocka_unit_test(an_array_without_an_end_costs_one_record),
+        cmocka_unit_test(records_are_read_to_the_end_in_vain_so_often_only),
         cmocka_unit_test(a_list_that_is_none_is_no_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
