@@ -315,6 +315,24 @@ static enum marey_status read_joined(struct marey_document *doc, struct marey_er
     return MAREY_OK;
 }
 
+/* What stands between the values of JSON, or ends them. *is_next: a trace begins behind it. */
+static enum marey_status pass_punctuation(struct marey_document *doc, bool *is_next,
+                                          struct marey_error *err)
+{
+    for (;;) {
+        MAREY_TRY(marey__document_skip_to_token(doc, err));
+        if (*doc->at == '\0' || strchr(",;]}", *doc->at) == NULL)
+            break;
+        doc->at++;
+    }
+    while (!doc->feed.is_end && (*doc->at == '{' || *doc->at == '[') &&
+           marey__document_window_end(doc) - doc->at < MAREY_TRACE_LOOK_BYTES)
+        MAREY_TRY(marey__document_next_window(doc, err));
+    *is_next = *doc->at == '[' ? looks_joined(doc)
+                               : marey__resync_is_trace(doc->at, marey__document_window_end(doc));
+    return MAREY_OK;
+}
+
 /* What follows is no document. One may follow that, but who looks for ever in what only looks so
  * reads the text again and again. */
 #define MOST_FALSE_HEADS 64
@@ -325,7 +343,9 @@ static enum marey_status pass_false_head(struct marey_document *doc, struct mare
     if (++doc->n_false_heads > MOST_FALSE_HEADS)
         return marey__document_skip_rest(doc, err);
     doc->at++;
-    return marey__document_skip_to_document(doc, err);
+    bool is_next = false;
+    MAREY_TRY(pass_punctuation(doc, &is_next, err));
+    return is_next ? MAREY_OK : marey__document_skip_to_document(doc, err);
 }
 
 /* In a list of documents: passes the comma before the next one, or the end of the list. */

@@ -94,20 +94,32 @@ enum marey_status marey__document_skip_rest(struct marey_document *doc, struct m
     }
 }
 
+/* What begins as a trace does, in the window up to `until`. */
+static const char *find_document(const struct marey_document *doc, const char *until)
+{
+    const char *end = marey__document_window_end(doc);
+    const char *trace = marey__resync_trace(doc->at, until, end);
+    const char *known = marey__resync_document(doc->at, trace != NULL ? trace : until, end);
+
+    return known != NULL ? known : trace;
+}
+
 enum marey_status marey__document_skip_to_document(struct marey_document *doc,
                                                    struct marey_error *err)
 {
     doc->is_over = true;
     for (;;) {
         const char *end = marey__document_window_end(doc);
-        const char *next = marey__resync_document(doc->at, end, end);
+        const bool is_short = end - doc->at <= MAREY_TRACE_LOOK_BYTES;
+        const char *sure = is_short ? doc->at : end - MAREY_TRACE_LOOK_BYTES;
+        const char *until = doc->feed.is_end ? end : sure;
+        const char *next = find_document(doc, until);
 
         if (next != NULL || doc->feed.is_end) {
             doc->at = next != NULL ? next : end;
             return MAREY_OK;
         }
-        if (end - doc->at > MAREY_HEAD_LOOK_BYTES)
-            doc->at = end - MAREY_HEAD_LOOK_BYTES;
+        doc->at = until;
         MAREY_TRY(marey__document_next_window(doc, err));
     }
 }

@@ -220,6 +220,45 @@ const char *marey__resync_document(const char *from, const char *until, const ch
     return NULL;
 }
 
+/* ---- traces without a head that is known --------------------------------------------------- */
+
+static bool has_letter(const char *at, const char *end)
+{
+    return look_at(at, record_until(at, end), false).has_letter;
+}
+
+/* An object with a list in which nothing or a record stands first. */
+static bool holds_records(const char *at, const char *end)
+{
+    const char *until = record_until(at, end);
+
+    if (!look_at(at, until, false).has_list)
+        return false;
+    const char *list = marey__resync_list(at, until);
+    if (list == NULL)
+        return false;
+    list = marey__json_skip_white(list, end);
+    return list < end && (*list == ']' || has_letter(list, end));
+}
+
+bool marey__resync_is_trace(const char *at, const char *end)
+{
+    if (at < end && *at == '[') {
+        at = marey__json_skip_white(at + 1, end);
+        if (has_letter(at, end))
+            return true;
+    }
+    return holds_records(at, end);
+}
+
+const char *marey__resync_trace(const char *from, const char *until, const char *end)
+{
+    for (const char *at = from; at < until; at++)
+        if ((*at == '\n' || *at == '\0') && marey__resync_is_trace(at + 1, end))
+            return at + 1;
+    return NULL;
+}
+
 const char *marey__resync_list(const char *from, const char *end)
 {
     static const char key[] = "\"traceEvents\"";

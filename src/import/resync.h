@@ -79,4 +79,15 @@ bool marey__resync_is_element(const char *at, const char *end);
 /* The first document that begins in [from, until) of text that ends at `end`; NULL if none does. */
 const char *marey__resync_document(const char *from, const char *until, const char *end);
 
+/* So much of the text tells the following, but for white space in it. */
+#define MAREY_TRACE_LOOK_BYTES (2 * MAREY_RECORD_LOOK_BYTES)
+
+/* True if a trace begins at `at`, whatever its first member: a list, or an object that has one, in
+ * which a record stands first, or nothing in that of an object. */
+bool marey__resync_is_trace(const char *at, const char *end);
+
+/* The first of those that begin a line, or stand behind a zero, in [from, until) of text that ends
+ * at `end`: elsewhere it may be in something else. NULL: none does. */
+const char *marey__resync_trace(const char *from, const char *until, const char *end);
+
 #endif

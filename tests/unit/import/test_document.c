@@ -650,6 +650,52 @@ static void what_follows_a_bracket_is_seen_in_all_windows(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Neither needs to begin with a member that is known. */
+static void what_stands_between_documents_costs_neither(void **state)
+{
+    (void)state;
+#define TWO XS("a", "1") "," XS("b", "2")
+    static const struct expected rows[] = {
+        {"[" TWO "]\nlog [line]\n[" TWO "]", 2, 4, "bad_metadata", "truncated"},
+        {"[" TWO "];\n[" TWO "]", 2, 4, "bad_metadata", "truncated"},
+        {"[" TWO "]\n{\"a\":1}\n[" TWO "]", 2, 4, "bad_metadata", "truncated"},
+        {"[" TWO "]\n{\"a\":1}\nlog\n \n[" TWO "]\n.\n[" TWO "]", 3, 6, "bad_metadata",
+         "truncated"},
+        {"{\"traceEvents\":[" TWO "]}\nlog\n[" TWO "]", 2, 4, "bad_metadata", "truncated"},
+        {"{\"traceEvents\":[" TWO "]}\n\"log\": 1\n[" B "," TWO "]", 2, 5, "bad_metadata",
+         "truncated"},
+        {"{\"traceEvents\":[" TWO "]}}\n{\"foo\":1,\"traceEvents\":[" TWO "]}", 2, 4,
+         "bad_metadata", "truncated"},
+        {"{\"traceEvents\":[" TWO "]}.\n{\"foo\":1,\"traceEvents\":[]}", 2, 2, "bad_metadata",
+         "truncated"},
+        {"{\"traceEvents\":[" TWO "],\"x\":{bad}}\n[" TWO "]", 2, 4, "bad_metadata", "truncated"},
+        {"{\"traceEvents\":[" TWO "]}},\n{\"foo\":1,\"traceEvents\":[" TWO "]}", 2, 4,
+         "bad_metadata", "truncated"},
+        /* Something else. */
+        {"[" TWO "]\nx = [\n  [" TWO "],\n[1],\n[{\"a\":1}],\n{\"b\":1}]", 1, 2, "bad_metadata",
+         "syntax"},
+    };
+
+    expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void zeros_between_documents_cost_neither(void **state)
+{
+    static const char text[] =
+        "[" TWO "]\0\0\0\n[" TWO "]\0\0{\"foo\":1,\"traceEvents\":[" TWO "]}";
+    const struct marey_reading reading = {0};
+    size_t n = 0;
+    (void)state;
+    struct marey_trace *trace = read_bytes_as(text, sizeof text - 1, &reading);
+    const struct marey_source *source = marey_trace_sources(trace, &n);
+    EXPECT_U64(n, 3);
+    for (size_t i = 0; i < n; i++)
+        EXPECT_U64(source[i].n_records, 2);
+    marey_trace_free(trace);
+}
+
+#undef TWO
+
 #define OPEN(key, value) "{\"ph\":\"X\",\"" key "\":[" value ",\"name\":\"b\",\"ts\":2,\"dur\":1}"
 
 /* It swallows no record behind its own. */
@@ -750,6 +796,8 @@ int main(void)
         cmocka_unit_test(a_document_keeps_its_rank_wherever_that_before_it_is_cut),
         cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
         cmocka_unit_test(what_follows_a_bracket_is_seen_in_all_windows),
+        cmocka_unit_test(what_stands_between_documents_costs_neither),
+        cmocka_unit_test(zeros_between_documents_cost_neither),
         cmocka_unit_test(an_array_without_an_end_costs_one_record),
         cmocka_unit_test(records_are_read_to_the_end_in_vain_so_often_only),
         cmocka_unit_test(a_list_that_is_none_is_no_member),
