@@ -316,11 +316,11 @@ static const char *behind_brackets(const struct marey_document *doc, bool *has_c
 static enum marey_status look_behind_bracket(struct marey_document *doc, struct marey_error *err)
 {
     while (!doc->feed.is_end) {
-        bool ignored = false;
+        bool has_comma = false;
         const char *end = marey__document_window_end(doc);
-        const char *next = behind_brackets(doc, &ignored);
+        const char *next = behind_brackets(doc, &has_comma);
 
-        if (next < end && (*next == '"' || *next == '}'))
+        if (next < end && (*next == '}' || (*next == '"' && has_comma)))
             break;
         if (end - next >= 2 * MAREY_RECORD_LOOK_BYTES || next - doc->at > MAREY_RECORD_LOOK_BYTES)
             break;
@@ -329,24 +329,49 @@ static enum marey_status look_behind_bracket(struct marey_document *doc, struct 
     return MAREY_OK;
 }
 
-/* The record with which the list goes on behind a bracket that does not end it; NULL: none. A
- * member, or the end of an object, is what stands behind the end of a list. */
+/* Whether what stands behind brackets is what stands behind the end of a list: a member, the end of
+ * an object, or the next document. A record that lost its brace begins as a member does that lost
+ * the comma before it, and has a ph. */
+static bool is_behind_list(const struct marey_document *doc, const char *next, bool has_comma)
+{
+    if (*next == '"')
+        return has_comma || !marey__resync_is_headless(next, marey__document_window_end(doc));
+    if (doc->in_object)
+        return *next == '}';
+    return !has_comma && !doc->walk.is_bare && (*next == '{' || *next == '[');
+}
+
+/* Whether a list of objects begins before a record: one that begins a line where the text is of a
+ * record itself, which may have lists of its own. */
+static bool opens_list(const char *from, const char *record)
+{
+    const bool is_members = *from == '"';
+
+    for (const char *at = from; at < record; at++)
+        if (*at == '[' && (!is_members || at[-1] == '\n' || at[-1] == '\0') &&
+            *marey__skip_white(at + 1) == '{')
+            return true;
+    return false;
+}
+
+/* The record with which the list goes on behind a bracket that does not end it; NULL: none. */
 static const char *find_behind_bracket(const struct marey_document *doc, bool *has_comma)
 {
     const char *end = marey__document_window_end(doc);
     const char *next = behind_brackets(doc, has_comma);
 
-    if (next >= end || next - doc->at > MAREY_RECORD_LOOK_BYTES || *next == '"' || *next == '}')
+    if (next >= end || next - doc->at > MAREY_RECORD_LOOK_BYTES)
         return NULL;
     if (marey__resync_is_record(next, end))
         return next;
-    if (!*has_comma && !doc->in_object)
-        return NULL; /* what follows is no more of this document */
+    if (is_behind_list(doc, next, *has_comma))
+        return NULL;
     const bool is_long = end - next > MAREY_RECORD_LOOK_BYTES;
     const char *record = find_record(doc, next, is_long ? next + MAREY_RECORD_LOOK_BYTES : end);
-    const bool is_other = record != NULL && (marey__resync_list(next, record) != NULL ||
-                                             marey__resync_document(next, record, end) != NULL);
-    return is_other ? NULL : record;
+    if (record == NULL || marey__resync_list(next, record) != NULL ||
+        marey__resync_document(next, record, end) != NULL)
+        return NULL; /* what follows is no more of this document */
+    return doc->in_object || !opens_list(next, record) ? record : NULL;
 }
 
 /* Reads on at a record up to the next bracket; what has no comma before it is lines, where no

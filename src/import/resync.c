@@ -58,6 +58,23 @@ bool marey__resync_is_record(const char *at, const char *end)
     return look.has_phase && !look.has_list;
 }
 
+bool marey__resync_is_headless(const char *at, const char *end)
+{
+    struct marey_json json =
+        marey__json((struct marey_str){at, (size_t)(record_until(at, end) - at)});
+    struct marey_str key;
+
+    while (marey__json_key(&json, &key)) {
+        const char first = marey__json_peek(&json);
+        if (first == '[' && marey__json_spells(key, "traceEvents"))
+            return false;
+        if (first == '"' && marey__json_spells(key, "ph"))
+            return true;
+        marey__json_skip(&json);
+    }
+    return false;
+}
+
 bool marey__resync_is_element(const char *at, const char *end)
 {
     const struct marey_object_look look = look_at(at, record_until(at, end), true);

@@ -69,6 +69,9 @@ struct marey_object_look marey__resync_look(const char *at, const char *end);
 /* True if a record begins at `at`: an object with a ph and without a list of records. */
 bool marey__resync_is_record(const char *at, const char *end);
 
+/* True if the members of an object begin at `at`, a ph among them: its brace is gone. */
+bool marey__resync_is_headless(const char *at, const char *end);
+
 /* So much of the text tells the following. */
 #define MAREY_ELEMENT_LOOK_BYTES (MAREY_RECORD_LOOK_BYTES + MAREY_HEAD_LOOK_BYTES)
 

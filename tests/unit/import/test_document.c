@@ -301,6 +301,17 @@ static void a_bracket_too_many_ends_no_list(void **state)
         {"[" M "]},\n" M "]", 2, 1, false},
         {M "\n]\n" M "\n", 2, 1, false},
         {"[{\"traceEvents\":[" M "]," TAIL "}," M "," M "]", 3, 1, true},
+        {"[" M "]; " M "," M "]", 3, 1, false},
+        {"[" M "]\nhello [1]\n" M "\n" M "\n", 3, 1, false},
+        /* In place of the brace of a record. */
+        {"{\"traceEvents\":[" M "\n]\"name\":\"a\",\"ph\":\"M\"}\n," M "]," TAIL "}", 2, 1, true},
+        {"{\"traceEvents\":[" M "]}\"ph\":\"M\",\"x\":[{},[1]]}," M "," M "]," TAIL "}", 3, 1,
+         true},
+        {"{\"traceEvents\":[]\"ph\":\"M\"}," M "," M "]," TAIL "}", 2, 1, true},
+        {"[" M "]\"ph\":\"M\"}," M "," M "]", 3, 1, false},
+        {"[" M "]}\n\"ph\":\"M\"}," M "," M "]", 3, 1, false},
+        {M "\n]\"ph\":\"M\"}\n" M "\n" M "\n", 3, 1, false},
+        {M "\n]}\"ph\":\"M\"}\n" M "\n" M "\n", 3, 1, false},
         /* What looks like a record in a tail is none. */
         {"{\"traceEvents\":[" M "],\"x\":[" M "," M "],\"y\":" M "," TAIL "}", 1, 0, true},
         {"{\"traceEvents\":[" M "],\"x\":[[" M "]," M "]," TAIL ",\"x\":[]}", 1, 0, true},
@@ -645,6 +656,16 @@ static void what_follows_a_bracket_is_seen_in_all_windows(void **state)
          1, 1, NULL, "syntax"},
         {DOCUMENT "\n{\"ph\":\"M\",\"traceEvents\":[" XS("b", "2") "]}", 2, 3, NULL, "syntax"},
         {"INFO start\n" DOCUMENT "\n" DOCUMENT, 2, 5, "syntax", "truncated"},
+        {"{\"traceEvents\":[" XS(
+             "a", "1") "]\"ph\":\"X\",\"name\":\"b\",\"args\":{\"x\":[1,2]}}," XS("c",
+                                                                                  "3") "]," TAIL
+                                                                                       "}",
+         1, 3, "syntax", "truncated"},
+        {XS("a", "1") "\n]\"ph\":\"X\",\"name\":\"b\"}\n" XS("c", "3") "\n", 1, 3, "syntax",
+         "truncated"},
+        /* A member that lost its comma is none. */
+        {"{\"traceEvents\":[" XS("a", "1") "] \"x\":[" XS("b", "2") "," XS("c", "3") "]," TAIL "}",
+         1, 1, "bad_metadata", "syntax"},
     };
 
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
@@ -669,8 +690,10 @@ static void what_stands_between_documents_costs_neither(void **state)
         {"{\"traceEvents\":[" TWO "]}.\n{\"foo\":1,\"traceEvents\":[]}", 2, 2, "bad_metadata",
          "truncated"},
         {"{\"traceEvents\":[" TWO "],\"x\":{bad}}\n[" TWO "]", 2, 4, "bad_metadata", "truncated"},
+        {"{\"traceEvents\":[" TWO "]},[" TWO "]", 2, 4, "bad_metadata", "truncated"},
         {"{\"traceEvents\":[" TWO "]}},\n{\"foo\":1,\"traceEvents\":[" TWO "]}", 2, 4,
          "bad_metadata", "truncated"},
+        {"{\"traceEvents\":[" TWO "]},[{x\":1}," TWO "]", 2, 5, "bad_metadata", "truncated"},
         /* Something else. */
         {"[" TWO "]\nx = [\n  [" TWO "],\n[1],\n[{\"a\":1}],\n{\"b\":1}]", 1, 2, "bad_metadata",
          "syntax"},
