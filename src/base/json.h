@@ -88,6 +88,10 @@ const char *marey__json_check(struct marey_str text, size_t *at);
  * have are values, any bytes are a string. */
 size_t marey__json_value_len(struct marey_str text, size_t most_depth);
 
+/* How far that value keeps the structure of JSON: up to the first fault, the quote of a string
+ * without an end, or its own end. */
+size_t marey__json_sound_len(struct marey_str text);
+
 /* As marey__json_raw, but fails where marey__json_value_len is 0, of the members of args. */
 struct marey_str marey__json_sound_raw(struct marey_json *json);
 

@@ -39,9 +39,10 @@ static bool pass_string(struct sound *sound)
     const char *at = sound->at + 1;
     for (; at < sound->end && *at != '"'; at++)
         at += *at == '\\' && at + 1 < sound->end;
-    const bool has_end = at < sound->end;
-    sound->at = at + has_end;
-    return has_end;
+    if (at >= sound->end)
+        return false;
+    sound->at = at + 1;
+    return true;
 }
 
 /* What a byte is to a word. */
@@ -154,6 +155,18 @@ size_t marey__json_value_len(struct marey_str text, size_t most_depth)
     sound.most_depth = most_depth;
     sound.depth = 0;
     return pass_value(&sound) ? (size_t)(sound.at - text.ptr) : 0;
+}
+
+size_t marey__json_sound_len(struct marey_str text)
+{
+    struct sound sound; /* as above */
+
+    sound.at = text.ptr;
+    sound.end = text.ptr + text.len;
+    sound.most_depth = MAREY_JSON_DEPTH;
+    sound.depth = 0;
+    (void)pass_value(&sound);
+    return (size_t)(sound.at - text.ptr);
 }
 
 struct marey_str marey__json_sound_raw(struct marey_json *json)

@@ -4,6 +4,7 @@
  * early.
  */
 #include "base/error.h"
+#include "base/json.h"
 #include "import/document_reader.h"
 #include "import/resync.h"
 
@@ -86,6 +87,17 @@ static bool is_whole_line(const char *at, const char *end)
     return line_end != NULL && marey__skip_white(line_end) >= end;
 }
 
+/* The bracket that ends the list behind a record that is broken. One that ends a list of the
+ * record's own is none, whatever it looks like where the text is cut behind it. */
+static const char *find_list_end(const struct marey_document *doc)
+{
+    const char *end = marey__document_window_end(doc);
+    const struct marey_str text = {doc->at, (size_t)(end - doc->at)};
+    const size_t n_sound = *doc->at == '{' ? marey__json_sound_len(text) : 0;
+
+    return marey__resync_list_end(doc->at + n_sound, end);
+}
+
 /* What begins at doc->at is no record: goes to the next that begins, or to the end of the list. */
 static enum marey_status pass_broken(struct marey_document *doc, struct marey_error *err)
 {
@@ -102,7 +114,7 @@ static enum marey_status pass_broken(struct marey_document *doc, struct marey_er
         return marey__document_end_before(doc, found.document);
     }
     if (next == NULL && !is_bare)
-        next = marey__resync_list_end(doc->at, marey__document_window_end(doc));
+        next = find_list_end(doc);
     if (next == NULL && is_bare && is_whole_line(doc->at, marey__document_window_end(doc)))
         next = marey__document_window_end(doc);
     if (next != NULL) {

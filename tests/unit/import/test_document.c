@@ -268,6 +268,46 @@ static void damage_is_passed_over_and_counted(void **state)
     }
 }
 
+/* What it ends with looks like the end of a list, and a tail, that are those of its args. */
+static void a_cut_behind_args_is_a_cut(void **state)
+{
+#define CUT "{\"schemaVersion\":1,\"traceEvents\":[" M ",{\"ph\":\"X\",\"args\":{\"a\":"
+    static const char *const rows[] = {
+        CUT "[[1,2],[3]],\"b\":200}",           CUT "[[1,2],[3]],\"b\":200 }\n", CUT "[[1,2],[3]]",
+        CUT "{\"c\":[{}],\"b\":{\"d\":\"x\"}}", CUT "[\"]\",2],\"b\":2}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_trace *trace = read_text(rows[i]);
+        size_t n = 0;
+        (void)marey_trace_metas(trace, &n);
+        EXPECT_U64(n, 1);
+        EXPECT_U64(ledger_count(trace, "partial"), 1);
+        EXPECT_U64(ledger_count(trace, "truncated"), 1);
+        EXPECT_U64(ledger_count(trace, "syntax"), 0);
+        marey_trace_free(trace);
+    }
+#undef CUT
+}
+
+/* A broken record ends no file. */
+static void a_list_ends_behind_a_broken_record(void **state)
+{
+    static const char *const rows[] = {
+        "[" M ",{\"ph\":\"M\",\"args\":{\"a\":[1],\"b\":2]",
+        "{\"traceEvents\":[" M ",{\"ph\":\"M\",\"args\":{\"a\":[1]],\"a\":[2]}",
+        "{\"traceEvents\":[" M ",{\"ph\":\"M\",\"a\":[1],\"b\":\"x}],\"a\":[2]}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct marey_trace *trace = read_text(rows[i]);
+        EXPECT_U64(ledger_count(trace, "syntax"), 1);
+        EXPECT_U64(ledger_count(trace, "partial"), 0);
+        EXPECT_U64(ledger_count(trace, "truncated"), 0);
+        marey_trace_free(trace);
+    }
+}
+
 #define TAIL "\"distributedInfo\":{\"rank\":3}"
 
 /* M is a record: all of them are read, and the tail is. */
@@ -809,6 +849,8 @@ int main(void)
         cmocka_unit_test(a_byte_order_mark_is_passed),
         cmocka_unit_test(broken_text_is_placed),
         cmocka_unit_test(damage_is_passed_over_and_counted),
+        cmocka_unit_test(a_cut_behind_args_is_a_cut),
+        cmocka_unit_test(a_list_ends_behind_a_broken_record),
         cmocka_unit_test(a_bracket_too_many_ends_no_list),
         cmocka_unit_test(a_document_behind_a_list_is_not_read_as_its_rest),
         cmocka_unit_test(words_that_are_no_numbers_pass_in_args),
