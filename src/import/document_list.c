@@ -37,6 +37,7 @@ static const char *find_record(const struct marey_document *doc, const char *fro
     const char *next = marey__resync_record(from, until, end, !is_bare);
 
     next = earlier(next, marey__resync_unquoted(from, next != NULL ? next : until, end));
+    next = earlier(next, marey__resync_torn(from, next != NULL ? next : until, end));
     const char *brace = marey__resync_behind_values(from, next != NULL ? next : until);
     if (brace != NULL && brace > from && marey__resync_is_record(brace, end))
         next = brace;

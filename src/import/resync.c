@@ -115,6 +115,26 @@ const char *marey__resync_unquoted(const char *from, const char *until, const ch
     return NULL;
 }
 
+/* Objects of a record that has lost its end which lack theirs as well. */
+enum { MOST_TORN_TRIED = 64 };
+
+const char *marey__resync_torn(const char *from, const char *until, const char *end)
+{
+    int n_tried = 0;
+
+    for (const char *at = from + 1; at < until && n_tried < MOST_TORN_TRIED;) {
+        at = memchr(at, '{', (size_t)(until - at));
+        if (at == NULL)
+            return NULL;
+        const struct marey_object_look look = look_at(at, record_until(at, end), false);
+        if (look.has_letter && !look.has_list)
+            return at;
+        n_tried += look.end == NULL;
+        at = look.end != NULL ? look.end : at + 1;
+    }
+    return NULL;
+}
+
 const char *marey__resync_line(const char *from, const char *until, const char *end)
 {
     for (const char *at = from; at < until;) {

@@ -22,6 +22,11 @@ const char *marey__resync_record(const char *from, const char *until, const char
  * without a quote in that text none is open. NULL: none begins there, as far as the text goes. */
 const char *marey__resync_unquoted(const char *from, const char *until, const char *end);
 
+/* The brace of the first object with a ph of one letter in (from, until), whatever stands before
+ * it, but in no object that is whole: the record at `from` has lost its end. NULL: there is none,
+ * as far as the text goes, or too many that have no end have been tried. */
+const char *marey__resync_torn(const char *from, const char *until, const char *end);
+
 /* The brace of the first object in [from, until), where all before it are values that are whole,
  * each with a comma behind it: quotes among them leave no string open. NULL: there is none. */
 const char *marey__resync_behind_values(const char *from, const char *until);

@@ -240,7 +240,7 @@ static void damage_is_passed_over_and_counted(void **state)
          NULL},
         {"[" M ",1,\"x\"," M "," M "]", 4, "syntax", 1, NULL},
         {"[" M ",\"x\",[\"{\",{}],,null,\n" M "]", 3, "syntax", 1, NULL},
-        {"[" M ",\"x\": 1," M "," M "]", 3, "syntax", 1, NULL},
+        {"[" M ",\"x\": 1," M "," M "]", 4, "syntax", 1, NULL},
         {"[null," M "]", 2, "syntax", 1, NULL},
         {"[1,\"x\",[]," M "]", 2, "syntax", 1, NULL},
         {"[[1],[2]," M "]", 2, "syntax", 1, NULL},
@@ -784,6 +784,28 @@ static void an_array_without_an_end_costs_one_record(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Wherever its text ends, that of the next record follows. */
+static void a_record_without_its_end_costs_no_other(void **state)
+{
+    static const char torn[] =
+        "{\"ph\":\"X\",\"name\":\"b\",\"ts\":2,\"args\":{\"x\":[{\"y\":[1]},2],\"z\":\"s\"}}";
+    static const char *const gaps[] = {"", ",", "\n", ",\n  "};
+    (void)state;
+    for (size_t n_bytes = 1; n_bytes < sizeof torn - 1; n_bytes++)
+        for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
+            char json[512];
+            snprintf(json, sizeof json, "[%s,%.*s%s%s,%s,%s]", XS("a", "1"), (int)n_bytes, torn,
+                     gaps[i], XS("c", "3"), XS("d", "4"), XS("e", "5"));
+            struct marey_trace *trace = read_text(json);
+            size_t n = 0;
+            EXPECT_U64(marey_trace_sources(trace, &n)->n_records, 5);
+            EXPECT_U64(marey_trace_slices(trace).n, 4);
+            EXPECT_U64(ledger_count(trace, "syntax"), 1);
+            EXPECT_U64(ledger_count(trace, "truncated"), 0);
+            marey_trace_free(trace);
+        }
+}
+
 /* n records of which each would be read to the end of the text, and one that is longer than what
  * tells that a record begins. */
 static uint64_t count_broken(size_t n)
@@ -864,6 +886,7 @@ int main(void)
         cmocka_unit_test(what_stands_between_documents_costs_neither),
         cmocka_unit_test(zeros_between_documents_cost_neither),
         cmocka_unit_test(an_array_without_an_end_costs_one_record),
+        cmocka_unit_test(a_record_without_its_end_costs_no_other),
         cmocka_unit_test(records_are_read_to_the_end_in_vain_so_often_only),
         cmocka_unit_test(a_list_that_is_none_is_no_member),
     };
