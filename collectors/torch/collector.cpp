@@ -71,11 +71,11 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction &fn) noex
 }
 
 /* The stack of an interpreter may hold more than the arguments; they are the last ones. */
-c10::ArrayRef<const c10::IValue> arguments(const at::RecordFunction &fn)
+marey::Inputs arguments(const at::RecordFunction &fn)
 {
-    const c10::ArrayRef<const c10::IValue> stack = fn.inputs();
+    const marey::Inputs stack = fn.inputs();
     const size_t n = fn.num_inputs();
-    return n < stack.size() ? stack.slice(stack.size() - n) : stack;
+    return n < stack.size() ? marey::Inputs(stack.end() - n, n) : stack;
 }
 
 std::unique_ptr<at::ObserverContext> on_start_with_inputs(const at::RecordFunction &fn) noexcept
@@ -85,13 +85,7 @@ std::unique_ptr<at::ObserverContext> on_start_with_inputs(const at::RecordFuncti
     uint64_t *const words = sink->op_open(&op);
     if (words == nullptr)
         return nullptr;
-    marey::InputWriter writer(sink, &the_texts, words);
-    try {
-        writer.write(arguments(fn));
-    } catch (...) {
-        /* What was written is whole; the rest is not known. */
-    }
-    sink->op_close(words, writer.n_words());
+    sink->op_close(words, marey::write_inputs(sink, &the_texts, words, arguments(fn)));
     return nullptr;
 }
 

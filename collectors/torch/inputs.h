@@ -28,14 +28,18 @@ namespace marey
 class TextIds
 {
   public:
-    /* The type of a tensor's elements, by torch's name of it. */
+    /* The type of a tensor's elements, by torch's name of it. 0: it was not asked for yet. */
+    uint32_t known_dtype(caffe2::TypeMeta dtype) const
+    {
+        return dtype.isScalarType() ? dtypes_[static_cast<size_t>(dtype.toScalarType())].load(
+                                          std::memory_order_relaxed)
+                                    : 0;
+    }
+
     uint32_t of_dtype(const marey_sink *sink, caffe2::TypeMeta dtype)
     {
-        if (!dtype.isScalarType())
-            return sink->text(dtype.name().data(), dtype.name().size());
-        std::atomic<uint32_t> &kept = dtypes_[static_cast<size_t>(dtype.toScalarType())];
-        const uint32_t id = kept.load(std::memory_order_relaxed);
-        return id != 0 ? id : ask(sink, kept, dtype.name().data(), dtype.name().size());
+        const uint32_t id = known_dtype(dtype);
+        return id != 0 ? id : ask_dtype(sink, dtype);
     }
 
     enum Other { COMPLEX, SYM_INT, SYM_FLOAT, SYM_BOOL, DEVICE, GENERATOR, OBJECT, N_OTHERS };
@@ -58,6 +62,15 @@ class TextIds
     }
 
   private:
+    uint32_t ask_dtype(const marey_sink *sink, caffe2::TypeMeta dtype)
+    {
+        const char *const name = dtype.name().data();
+        const size_t len = dtype.name().size();
+        if (!dtype.isScalarType())
+            return sink->text(name, len);
+        return ask(sink, dtypes_[static_cast<size_t>(dtype.toScalarType())], name, len);
+    }
+
     static uint32_t ask(const marey_sink *sink, std::atomic<uint32_t> &kept, const char *ptr,
                         size_t len)
     {
@@ -71,36 +84,42 @@ class TextIds
     std::atomic<uint32_t> others_[N_OTHERS] = {};
 };
 
-/* Writes inputs, one after the other, each whole or not at all. */
+/* Keys of tensors whose sizes or strides are not to be had, or not in the usual way. */
+constexpr c10::DispatchKeySet RARE_KEYS =
+    c10::sparse_ks | c10::sparse_csr_ks | c10::mkldnn_ks | c10::python_ks |
+    c10::DispatchKeySet({c10::DispatchKey::NestedTensor, c10::DispatchKey::Functionalize});
+
+/* Writes any input, whole or not at all. */
 class InputWriter
 {
   public:
-    InputWriter(const marey_sink *sink, TextIds *texts, uint64_t *words)
-        : sink_(sink), texts_(texts), begin_(words), at_(words), end_(words)
+    /* `at`: where the next one goes. */
+    InputWriter(const marey_sink *sink, TextIds *texts, uint64_t *words, uint64_t *at)
+        : sink_(sink), texts_(texts), begin_(words), at_(at), end_(at)
     {
     }
 
-    /* Flat, so that the common values are written without a call. */
-    __attribute__((flatten)) void write(c10::ArrayRef<const c10::IValue> values)
+    /* False: there is no room, or it cannot be told. A long list leaves room for what comes
+     * after it. */
+    bool write(const c10::IValue &value, size_t n_after)
     {
-        uint64_t *at = begin_;
-        for (const c10::IValue &value : values) {
-            uint64_t *after =
-                value.isTensor() ? put_plain_tensor(at, value) : put_plain_scalar(at, value);
-            if (after == nullptr) {
-                at_ = at;
-                if (!put_rest(value, static_cast<size_t>(values.end() - &value) - 1))
-                    return;
-                after = at_;
-            }
-            at = after;
+        const size_t room = n_after * WORDS_LEFT_TO_AN_INPUT;
+        const size_t left = value.isList() && room < MAREY_MAX_INPUT_WORDS ? room : 0;
+        uint64_t *const before = at_;
+
+        end_ = begin_ + MAREY_MAX_INPUT_WORDS - left;
+        try {
+            if (value.isList() ? put_list(value) : put_one(value, true))
+                return true;
+        } catch (...) {
         }
-        at_ = at;
+        at_ = before;
+        return false;
     }
 
-    uint32_t n_words() const
+    uint64_t *at() const
     {
-        return static_cast<uint32_t>(at_ - begin_);
+        return at_;
     }
 
   private:
@@ -132,61 +151,6 @@ class InputWriter
     bool put_other(TextIds::Other which)
     {
         return put_head(MAREY_INPUT_OTHER, 0, 0, texts_->of_other(sink_, which));
-    }
-
-    /* A dense tensor of C++, in few steps: where the next input goes. NULL: it is another
-     * value, or there is no room, and nothing is written. */
-    uint64_t *put_plain_tensor(uint64_t *at, const c10::IValue &value) const
-    {
-        if (!value.toTensor().defined())
-            return nullptr;
-        const c10::TensorImpl &tensor = *value.toTensor().unsafeGetTensorImpl();
-        if (tensor.has_symbolic_sizes_strides() || tensor.key_set().has_any(rare_keys()))
-            return nullptr;
-
-        const c10::IntArrayRef sizes = tensor.sizes();
-        const c10::IntArrayRef strides = tensor.strides();
-        const size_t n_dims = sizes.size();
-        static_assert(MAREY_MAX_INPUT_WORDS <= UINT8_MAX, "room for the sizes is room for n_dims");
-        if (strides.size() != n_dims || room_after(at) < 1 + 2 * n_dims)
-            return nullptr;
-        at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_TENSOR | MAREY_INPUT_STRIDES, n_dims, 0,
-                                 texts_->of_dtype(sink_, tensor.dtype()));
-        for (size_t i = 0; i < n_dims; i++) {
-            at[1 + i] = static_cast<uint64_t>(sizes[i]);
-            at[1 + n_dims + i] = static_cast<uint64_t>(strides[i]);
-        }
-        return at + 1 + 2 * n_dims;
-    }
-
-    /* The same for an integer or None. */
-    uint64_t *put_plain_scalar(uint64_t *at, const c10::IValue &value) const
-    {
-        if (room_after(at) < 2)
-            return nullptr;
-        if (value.isInt()) {
-            at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 0);
-            at[1] = static_cast<uint64_t>(value.toInt());
-            return at + 2;
-        }
-        if (value.isNone()) {
-            at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_NONE, 0, 0, 0);
-            return at + 1;
-        }
-        return nullptr;
-    }
-
-    size_t room_after(const uint64_t *at) const
-    {
-        return MAREY_MAX_INPUT_WORDS - static_cast<size_t>(at - begin_);
-    }
-
-    /* Keys of tensors whose sizes or strides are not to be had, or not in the usual way. */
-    static constexpr c10::DispatchKeySet rare_keys()
-    {
-        return c10::sparse_ks | c10::sparse_csr_ks | c10::mkldnn_ks | c10::python_ks |
-               c10::DispatchKeySet(
-                   {c10::DispatchKey::NestedTensor, c10::DispatchKey::Functionalize});
     }
 
     /* Sizes and strides are read where they are kept in the tensor, else by a virtual function
@@ -324,22 +288,127 @@ class InputWriter
         return put_head(MAREY_INPUT_OTHER);
     }
 
-    /* Any value; a long list leaves room for what comes after it. */
-    __attribute__((noinline)) bool put_rest(const c10::IValue &value, size_t n_after)
-    {
-        const size_t room = n_after * WORDS_LEFT_TO_AN_INPUT;
-        end_ =
-            begin_ + (value.isList() && room < MAREY_MAX_INPUT_WORDS ? MAREY_MAX_INPUT_WORDS - room
-                                                                     : MAREY_MAX_INPUT_WORDS);
-        return value.isList() ? put_list(value) : put_one(value, true);
-    }
-
     const marey_sink *sink_;
     TextIds *texts_;
     uint64_t *begin_;
     uint64_t *at_;
     uint64_t *end_; /* of the room for the present input */
 };
+
+/* ---- common values, in few steps and without a call -------------------------------------------
+ */
+
+/* Where an input is written. */
+struct Room {
+    uint64_t *at;
+    const uint64_t *end;
+};
+
+/* A dense tensor of C++: where the next input goes. NULL: it is another value, or there is no
+ * room, and nothing is written. May throw, as below. */
+inline uint64_t *put_plain_tensor(const TextIds &texts, Room room, const c10::IValue &value)
+{
+    if (!value.toTensor().defined())
+        return nullptr;
+    const c10::TensorImpl &tensor = *value.toTensor().unsafeGetTensorImpl();
+    if (tensor.has_symbolic_sizes_strides() || tensor.key_set().has_any(RARE_KEYS))
+        return nullptr;
+
+    const c10::IntArrayRef sizes = tensor.sizes();
+    const c10::IntArrayRef strides = tensor.strides();
+    const size_t n_dims = sizes.size();
+    uint64_t *const after = room.at + 1 + 2 * n_dims;
+    static_assert(MAREY_MAX_INPUT_WORDS <= UINT8_MAX, "room for the sizes is room for n_dims");
+    if (strides.size() != n_dims || n_dims > MAREY_MAX_INPUT_WORDS || after > room.end)
+        return nullptr;
+    const uint32_t dtype_id = texts.known_dtype(tensor.dtype());
+    if (dtype_id == 0)
+        return nullptr;
+    room.at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_TENSOR | MAREY_INPUT_STRIDES, n_dims, 0, dtype_id);
+    for (size_t i = 0; i < n_dims; i++) {
+        room.at[1 + i] = static_cast<uint64_t>(sizes[i]);
+        room.at[1 + n_dims + i] = static_cast<uint64_t>(strides[i]);
+    }
+    return after;
+}
+
+/* The same, or an integer, or None. */
+inline uint64_t *put_plain(const TextIds &texts, Room room, const c10::IValue &value)
+{
+    if (value.isTensor())
+        return put_plain_tensor(texts, room, value);
+    if (room.at + 2 > room.end)
+        return nullptr;
+    if (value.isInt()) {
+        room.at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 0);
+        room.at[1] = static_cast<uint64_t>(value.toInt());
+        return room.at + 2;
+    }
+    if (value.isNone()) {
+        room.at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_NONE, 0, 0, 0);
+        return room.at + 1;
+    }
+    return nullptr;
+}
+
+/* ---- all inputs of an operator -----------------------------------------------------------------
+ */
+
+/* Where the next input goes; NULL: there is no room. Out of line, so that the short way keeps all
+ * it needs in registers. */
+__attribute__((noinline)) inline uint64_t *put_rest(const marey_sink *sink, TextIds *texts,
+                                                    uint64_t *words, uint64_t *at,
+                                                    const c10::IValue &value, size_t n_after)
+{
+    InputWriter writer(sink, texts, words, at);
+    return writer.write(value, n_after) ? writer.at() : nullptr;
+}
+
+using Inputs = c10::ArrayRef<const c10::IValue>;
+
+/* Each the long way, up to one that does not go. How many words there are. */
+__attribute__((noinline)) inline uint32_t write_slowly(const marey_sink *sink, TextIds *texts,
+                                                       uint64_t *words, Inputs values) noexcept
+{
+    InputWriter writer(sink, texts, words, words);
+    size_t n_after = values.size();
+
+    for (const c10::IValue &value : values)
+        if (!writer.write(value, --n_after))
+            break;
+    return static_cast<uint32_t>(writer.at() - words);
+}
+
+/* May throw where a tensor has sizes of its own kind that it does not want to tell. */
+__attribute__((always_inline)) inline uint32_t write_quickly(const marey_sink *sink, TextIds *texts,
+                                                             uint64_t *words, Inputs values)
+{
+    const uint64_t *const end = words + MAREY_MAX_INPUT_WORDS;
+    uint64_t *at = words;
+
+    for (const c10::IValue &value : values) {
+        uint64_t *after = put_plain(*texts, Room{at, end}, value);
+        if (after == nullptr)
+            after = put_rest(sink, texts, words, at, value,
+                             static_cast<size_t>(values.end() - &value) - 1);
+        if (after == nullptr)
+            break;
+        at = after;
+    }
+    return static_cast<uint32_t>(at - words);
+}
+
+/* Writes inputs one after the other, each whole, as far as there is room. How many words there
+ * are. */
+__attribute__((always_inline)) inline uint32_t write_inputs(const marey_sink *sink, TextIds *texts,
+                                                            uint64_t *words, Inputs values) noexcept
+{
+    try {
+        return write_quickly(sink, texts, words, values);
+    } catch (...) {
+        return write_slowly(sink, texts, words, values);
+    }
+}
 
 } // namespace marey
 
