@@ -4,8 +4,7 @@ Builds the programs in out/bench/build, makes the files once in out/bench, lets 
 peers take turns (a round to warm up, then those that count) and prints median and best of
 each row, with the same numbers as JSON on request. Peers that cannot be had are told and
 left out. --clock cpu takes the time of the processor instead of that on the wall: for a machine
-that others use too. --full gives torch's profiler a million events too, which takes minutes and
-6 GB. --only huge opens a file of 10 GB and tells what stays in memory. MAREY_PUBLIC_TRACES names a folder of real files to read too.
+that others use too. --full gives torch's profiler a million events in all contests, which takes minutes. --only huge opens a file of 10 GB and tells what stays in memory. MAREY_PUBLIC_TRACES names a folder of real files to read too.
 """
 
 from __future__ import annotations
