@@ -9,6 +9,8 @@
  * of the profiler's window says what was recorded, and an hour if nothing does, since a program may
  * rest. Whatever lies in the profiler's window may be as it is.
  */
+#include <string.h>
+
 #include "base/sort.h"
 #include "trace/examine.h"
 
@@ -75,31 +77,40 @@ static bool find_core(const struct marey_trace *trace, struct marey_core *core, 
     return true;
 }
 
-static void take_windows(const struct marey_trace *trace, const struct marey_track *track,
-                         struct marey_core *core)
+static void take_window(const struct marey_slice_columns *slices, size_t i, struct marey_core *core)
 {
-    const struct marey_slice_columns *slices = &trace->slices;
-
-    if (track->kind != MAREY_TRACK_THREAD)
+    if (slices->dur_ns[i] == MAREY_UNKNOWN ||
+        is_apart(core, true, slices->start_ns[i], end_of(slices, i)))
         return;
-    for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-        if (!is_window(trace, i) || slices->dur_ns[i] == MAREY_UNKNOWN ||
-            is_apart(core, true, slices->start_ns[i], end_of(slices, i)))
-            continue;
-        if (!core->has_window || slices->start_ns[i] < core->window_start_ns)
-            core->window_start_ns = slices->start_ns[i];
-        if (!core->has_window || end_of(slices, i) > core->window_end_ns)
-            core->window_end_ns = end_of(slices, i);
-        core->has_window = true;
-    }
+    if (!core->has_window || slices->start_ns[i] < core->window_start_ns)
+        core->window_start_ns = slices->start_ns[i];
+    if (!core->has_window || end_of(slices, i) > core->window_end_ns)
+        core->window_end_ns = end_of(slices, i);
+    core->has_window = true;
 }
 
-static bool has_windows(const struct marey_trace *trace)
+/* Few slices are windows, so the column is searched. */
+static void take_windows(const struct marey_trace *trace, const struct marey_track *track,
+                         uint8_t cat_id, struct marey_core *core)
 {
-    for (size_t i = 0; i < trace->n_categories; i++)
-        if (trace->category[i].kind == MAREY_KIND_WINDOW)
-            return true;
-    return false;
+    const uint8_t *cats = trace->slices.cat_id;
+    const uint8_t *at = cats + track->first_slice;
+    const uint8_t *end = at + track->n_slices;
+
+    while (at < end && (at = memchr(at, cat_id, (size_t)(end - at))) != NULL)
+        take_window(&trace->slices, (size_t)(at++ - cats), core);
+}
+
+/* Of all threads. */
+static void find_windows(const struct marey_trace *trace, struct marey_core *core)
+{
+    for (size_t cat = 0; cat < trace->n_categories; cat++)
+        for (size_t t = 0; t < trace->tracks.n; t++) {
+            const struct marey_track *track = &trace->tracks.at[t];
+            if (trace->category[cat].kind == MAREY_KIND_WINDOW &&
+                track->kind == MAREY_TRACK_THREAD && track->n_slices > 0)
+                take_windows(trace, track, (uint8_t)cat, &core[track->source_idx]);
+        }
 }
 
 static void count_slices(const struct marey_trace *trace, struct marey_core *core)
@@ -125,7 +136,6 @@ static void take_samples(const struct marey_trace *trace, struct marey_core *cor
 
 static bool fill_cores(const struct marey_trace *trace, struct marey_core *core, size_t *first)
 {
-    const bool are_there = has_windows(trace);
     size_t n = 0;
     bool is_done = true;
 
@@ -140,8 +150,8 @@ static bool fill_cores(const struct marey_trace *trace, struct marey_core *core,
     for (size_t i = 0; i < trace->sources.n && is_done; i++)
         is_done = find_core(trace, &core[i], sample_ns + first[i]);
     marey__dealloc(&trace->alloc, sample_ns, n, sizeof *sample_ns);
-    for (size_t t = 0; t < trace->tracks.n && is_done && are_there; t++)
-        take_windows(trace, &trace->tracks.at[t], &core[trace->tracks.at[t].source_idx]);
+    if (is_done)
+        find_windows(trace, core);
     return is_done;
 }
 
@@ -197,20 +207,55 @@ static void note_slice(struct marey_trace *trace, const struct marey_track *trac
         marey__account_note(&trace->account, MAREY_REASON_LONG_SLICE, slices->offset[i]);
 }
 
-void marey__note_far(struct marey_trace *trace, const struct marey_examination *examination)
+/* Whether one of some slices lies outside. No branch: nearly never does one. */
+static bool is_any_outside(const struct marey_slice_columns *slices, uint32_t from, uint32_t to,
+                           int64_t start_ns, int64_t end_ns)
+{
+    bool is_outside = false;
+
+    for (uint32_t i = from; i < to; i++)
+        is_outside |= (slices->start_ns[i] < start_ns) | (end_of(slices, i) > end_ns);
+    return is_outside;
+}
+
+static void note_block(struct marey_trace *trace, const struct marey_track *track,
+                       const struct marey_core *core, uint32_t from, uint32_t to)
 {
     const struct marey_slice_columns *slices = &trace->slices;
 
+    for (uint32_t i = from; i < to; i++) {
+        const int64_t end_ns = end_of(slices, i);
+        const bool is_near = slices->start_ns[i] >= core->start_ns && end_ns <= core->end_ns;
+        if (!is_near && !is_in_window(core, slices->start_ns[i], end_ns))
+            note_slice(trace, track, core, i);
+    }
+}
+
+#define BLOCK 1024
+
+/* What lies in the core or in the window is not far, and one of them mostly holds the other. */
+static void note_track(struct marey_trace *trace, const struct marey_track *track,
+                       const struct marey_core *core)
+{
+    const bool is_window_wider = is_in_window(core, core->start_ns, core->end_ns);
+    const int64_t start_ns = is_window_wider ? core->window_start_ns : core->start_ns;
+    const int64_t end_ns = is_window_wider ? core->window_end_ns : core->end_ns;
+    const uint32_t end = track->first_slice + track->n_slices;
+
+    for (uint32_t from = track->first_slice; from < end;) {
+        const uint32_t to = end - from > BLOCK ? from + BLOCK : end;
+        if (is_any_outside(&trace->slices, from, to, start_ns, end_ns))
+            note_block(trace, track, core, from, to);
+        from = to;
+    }
+}
+
+void marey__note_far(struct marey_trace *trace, const struct marey_examination *examination)
+{
     for (size_t t = 0; t < trace->tracks.n && examination->cores != NULL; t++) {
         const struct marey_track *track = &trace->tracks.at[t];
         const struct marey_core *core = &examination->cores[track->source_idx];
-        if (core->n_slices < LEAST_SLICES)
-            continue;
-        for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-            const int64_t end_ns = end_of(slices, i);
-            const bool is_near = slices->start_ns[i] >= core->start_ns && end_ns <= core->end_ns;
-            if (!is_near && !is_in_window(core, slices->start_ns[i], end_ns))
-                note_slice(trace, track, core, i);
-        }
+        if (core->n_slices >= LEAST_SLICES)
+            note_track(trace, track, core);
     }
 }

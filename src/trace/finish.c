@@ -134,21 +134,25 @@ static void shrink(struct marey_trace *trace)
 static bool order_rows(struct marey_builder *builder)
 {
     struct marey_trace *trace = builder->trace;
+    bool begin_together = true;
     place_all(builder);
     if (builder->failed)
         return false;
     if (!marey__end_sources(builder) || !marey__find_processes(builder) ||
         !marey__note_copies(builder))
         return false;
-    if (!marey__sort_tracks(trace) || !marey__name_tracks(trace) || !marey__sort_slices(trace) ||
-        !marey__order_ties(trace) || !marey__clip_wild(trace))
+    if (!marey__sort_tracks(trace) || !marey__name_tracks(trace) ||
+        !marey__sort_slices(trace, &begin_together) ||
+        (begin_together && !marey__order_ties(trace)) || !marey__clip_wild(trace))
         return false;
     if (!marey__sort_points(trace, &trace->instants) ||
         !marey__sort_points(trace, &trace->counters) || !marey__sort_flows(trace) ||
         !marey__sort_async_spans(trace))
         return false;
-    return marey__find_gaps(trace) && marey__nest(trace, trace->slices.parent_idx, NULL,
-                                                  trace->tracks.at, trace->slices.flags);
+    if (!marey__find_gaps(trace))
+        return false;
+    marey__nest(trace);
+    return true;
 }
 
 enum marey_status marey__builder_finish(struct marey_builder *builder,

@@ -146,10 +146,11 @@ struct marey_trace {
 /* Loops over fewer rows than this are not worth a thread. */
 #define MAREY_PARALLEL_ROWS ((size_t)1 << 14)
 
-/* nest.c: parents and crossings of all tracks; self times if self_ns is not NULL. False
- * without memory. parent_idx may be NULL when only self times are wanted. */
-bool marey__nest(const struct marey_trace *trace, uint32_t *parent_idx, int64_t *self_ns,
-                 struct marey_track *tracks, uint8_t *flags);
+/* nest.c: parents and crossings of all tracks, whose slices are in order. */
+void marey__nest(struct marey_trace *trace);
+
+/* nest.c: self times of all slices, whose parents are known. False without memory. */
+bool marey__charge(const struct marey_trace *trace, int64_t *self_ns);
 
 /* gaps.c: the windows and the gaps of a trace whose slices are in order. False without memory. */
 bool marey__find_gaps(struct marey_trace *trace);

@@ -26,15 +26,14 @@ struct sweep {
     size_t capacity;
     size_t depth;
     int64_t charged_to; /* instants before this one have been charged */
-    int64_t *self_ns;   /* or NULL */
+    int64_t *self_ns;
 };
 
 static void charge(struct sweep *sweep, int64_t until_ns)
 {
     if (until_ns <= sweep->charged_to)
         return;
-    if (sweep->self_ns != NULL)
-        sweep->self_ns[sweep->stack[sweep->depth - 1].idx] += until_ns - sweep->charged_to;
+    sweep->self_ns[sweep->stack[sweep->depth - 1].idx] += until_ns - sweep->charged_to;
     sweep->charged_to = until_ns;
 }
 
@@ -63,44 +62,53 @@ static bool push(struct sweep *sweep, uint32_t idx, int64_t end_ns)
     return true;
 }
 
-struct outputs {
-    uint32_t *parent_idx; /* each may be NULL */
-    uint8_t *flags;
-    struct marey_track *tracks;
-};
+/* The open slices are a chain of parents, so this needs no stack. On a stream none is another's
+ * parent. */
+static void find_parents(const struct marey_slice_columns *slices, struct marey_track *track)
+{
+    const uint32_t to = track->first_slice + track->n_slices;
+    const bool has_parents = track->kind == MAREY_TRACK_THREAD;
+    uint32_t *parent_idx = slices->parent_idx;
+    uint32_t top = MAREY_NONE; /* the innermost open one */
+    int64_t top_end_ns = INT64_MAX;
+    uint32_t n_crossings = 0;
 
-static bool sweep_track(struct sweep *sweep, const struct marey_trace *trace, size_t track_idx,
-                        const struct outputs *out)
+    for (uint32_t i = track->first_slice; i < to; i++) {
+        const int64_t start_ns = slices->start_ns[i];
+        const int64_t dur_ns = slices->dur_ns[i];
+        while (top_end_ns <= start_ns && top != MAREY_NONE) {
+            top = parent_idx[top];
+            top_end_ns =
+                top != MAREY_NONE ? slices->start_ns[top] + slices->dur_ns[top] : INT64_MAX;
+        }
+        parent_idx[i] = top;
+        if (!has_parents || dur_ns <= 0) /* of length 0, or unknown */
+            continue;
+        if (start_ns + dur_ns > top_end_ns) {
+            n_crossings++;
+            slices->flags[i] |= MAREY_SLICE_CROSSES;
+        }
+        top = i;
+        top_end_ns = start_ns + dur_ns;
+    }
+    track->n_crossings = n_crossings;
+}
+
+static bool sweep_track(struct sweep *sweep, const struct marey_trace *trace, size_t track_idx)
 {
     const struct marey_slice_columns *slices = &trace->slices;
     const struct marey_track *track = &trace->tracks.at[track_idx];
-    const bool has_parents = track->kind == MAREY_TRACK_THREAD;
     const uint32_t to = track->first_slice + track->n_slices;
-    uint32_t n_crossings = 0;
     sweep->depth = 0;
     for (uint32_t i = track->first_slice; i < to; i++) {
         const int64_t start = slices->start_ns[i];
         const int64_t dur = slices->dur_ns[i];
         advance(sweep, start);
-
-        const struct open_slice *top = sweep->depth > 0 ? &sweep->stack[sweep->depth - 1] : NULL;
-        if (out->parent_idx != NULL)
-            out->parent_idx[i] = top != NULL && has_parents ? top->idx : MAREY_NONE;
-        if (sweep->self_ns != NULL)
-            sweep->self_ns[i] = 0;
-        if (dur <= 0) /* of length 0, or unknown */
-            continue;
-        if (has_parents && top != NULL && start + dur > top->end_ns) {
-            n_crossings++;
-            if (out->flags != NULL)
-                out->flags[i] |= MAREY_SLICE_CROSSES;
-        }
-        if (!push(sweep, i, start + dur))
+        sweep->self_ns[i] = 0;
+        if (dur > 0 && !push(sweep, i, start + dur)) /* not of length 0, or unknown */
             return false;
     }
     advance(sweep, INT64_MAX);
-    if (out->tracks != NULL)
-        out->tracks[track_idx].n_crossings = n_crossings;
     return true;
 }
 
@@ -121,35 +129,55 @@ static void subtract_children(const struct marey_trace *trace, const struct mare
     }
 }
 
-struct nesting {
+static bool charge_track(struct sweep *sweep, const struct marey_trace *trace, size_t track_idx)
+{
+    const struct marey_track *track = &trace->tracks.at[track_idx];
+    const bool is_nested = track->kind == MAREY_TRACK_THREAD && track->n_crossings == 0;
+
+    if (!is_nested)
+        return sweep_track(sweep, trace, track_idx);
+    subtract_children(trace, track, sweep->self_ns);
+    return true;
+}
+
+struct charging {
     const struct marey_trace *trace;
     int64_t *self_ns;
-    struct outputs out;
 };
 
-static bool nest_tracks(void *ctx, size_t from, size_t to)
+static bool charge_tracks(void *ctx, size_t from, size_t to)
 {
-    const struct nesting *nesting = ctx;
-    const struct marey_trace *trace = nesting->trace;
-    struct sweep sweep = {.alloc = trace->alloc, .self_ns = nesting->self_ns};
+    const struct charging *charging = ctx;
+    struct sweep sweep = {.alloc = charging->trace->alloc, .self_ns = charging->self_ns};
     bool is_done = true;
-    for (size_t i = from; i < to && is_done; i++) {
-        const struct marey_track *track = &trace->tracks.at[i];
-        const bool is_nested = nesting->out.parent_idx == NULL && sweep.self_ns != NULL &&
-                               track->kind == MAREY_TRACK_THREAD && track->n_crossings == 0;
-        if (is_nested)
-            subtract_children(trace, track, sweep.self_ns);
-        else
-            is_done = sweep_track(&sweep, trace, i, &nesting->out);
-    }
+
+    for (size_t i = from; i < to && is_done; i++)
+        is_done = charge_track(&sweep, charging->trace, i);
     marey__dealloc(&sweep.alloc, sweep.stack, sweep.capacity, sizeof *sweep.stack);
     return is_done;
 }
 
-bool marey__nest(const struct marey_trace *trace, uint32_t *parent_idx, int64_t *self_ns,
-                 struct marey_track *tracks, uint8_t *flags)
+static bool nest_tracks(void *ctx, size_t from, size_t to)
 {
-    struct nesting nesting = {trace, self_ns, {parent_idx, flags, tracks}};
-    const size_t n_threads = trace->slices.n < MAREY_PARALLEL_ROWS ? 1 : trace->n_threads;
-    return marey__parallel(n_threads, trace->tracks.n, 1, nest_tracks, &nesting);
+    struct marey_trace *trace = ctx;
+
+    for (size_t i = from; i < to; i++)
+        find_parents(&trace->slices, &trace->tracks.at[i]);
+    return true;
+}
+
+static size_t threads_for(const struct marey_trace *trace)
+{
+    return trace->slices.n < MAREY_PARALLEL_ROWS ? 1 : trace->n_threads;
+}
+
+void marey__nest(struct marey_trace *trace)
+{
+    (void)marey__parallel(threads_for(trace), trace->tracks.n, 1, nest_tracks, trace);
+}
+
+bool marey__charge(const struct marey_trace *trace, int64_t *self_ns)
+{
+    struct charging charging = {trace, self_ns};
+    return marey__parallel(threads_for(trace), trace->tracks.n, 1, charge_tracks, &charging);
 }

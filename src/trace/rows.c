@@ -276,54 +276,84 @@ bool marey__order_again(const struct marey_trace *trace, uint32_t *row, size_t n
     return marey__sort_by_key(&trace->alloc, row, n, trace->slices.start_ns, compare_seen, &order);
 }
 
-/* Whether the rows are in order as they were added: a recorded thread's are. None was dropped. */
-static bool is_in_order(const struct slice_order *order)
+static bool is_any_dropped(const struct marey_slice_columns *slices)
+{
+    uint8_t flags = 0;
+
+    for (size_t i = 0; i < slices->n; i++)
+        flags |= slices->flags[i];
+    return (flags & MAREY_ROW_DROPPED) != 0;
+}
+
+/* Where the rows of the track at hand end, and whether two of them begin together. 0: they are not
+ * in order. */
+static size_t end_of_track(const struct slice_order *order, size_t from, bool *begin_together)
 {
     const struct marey_slice_columns *slices = &order->trace->slices;
     const uint32_t *track_idx = slices->parent_idx;
+    const int64_t *start_ns = slices->start_ns;
+    const uint32_t track = track_idx[from];
+    size_t i = from + 1;
 
-    for (size_t i = 0; i < slices->n; i++) {
-        if ((slices->flags[i] & MAREY_ROW_DROPPED) != 0)
-            return false;
-        if (i == 0 || track_idx[i - 1] < track_idx[i])
+    for (; i < slices->n && track_idx[i] == track; i++) {
+        if (__builtin_expect(start_ns[i - 1] < start_ns[i], true))
             continue;
-        if (track_idx[i - 1] > track_idx[i] || slices->start_ns[i - 1] > slices->start_ns[i])
-            return false;
-        if (slices->start_ns[i - 1] == slices->start_ns[i] &&
+        if (start_ns[i - 1] > start_ns[i] ||
             compare_slices(order, (uint32_t)i - 1, (uint32_t)i) > 0)
+            return 0;
+        *begin_together = true;
+    }
+    return i;
+}
+
+/* Whether the rows are in order as they were added: a recorded thread's are. None was dropped. Then
+ * tracks know how many they have. */
+static bool is_in_order(struct marey_trace *trace, const struct slice_order *order,
+                        bool *begin_together)
+{
+    const uint32_t *track_idx = trace->slices.parent_idx;
+    size_t to = 0;
+
+    *begin_together = false;
+    if (is_any_dropped(&trace->slices))
+        return false;
+    for (size_t t = 0; t < trace->tracks.n; t++)
+        trace->tracks.at[t].n_slices = 0;
+    for (size_t from = 0; from < trace->slices.n; from = to) {
+        if (from > 0 && track_idx[from - 1] > track_idx[from])
             return false;
+        to = end_of_track(order, from, begin_together);
+        if (to == 0)
+            return false;
+        trace->tracks.at[track_idx[from]].n_slices = (uint32_t)(to - from);
     }
     return true;
 }
 
-/* The rows of each track, which lie together. */
-static void find_tracks_rows(struct marey_trace *trace)
+/* Where the rows of each track begin, which lie together. */
+static void place_tracks(struct marey_trace *trace)
 {
-    const uint32_t *track_idx = trace->slices.parent_idx;
-
-    for (size_t t = 0; t < trace->tracks.n; t++)
-        trace->tracks.at[t].n_slices = 0;
-    for (size_t i = 0; i < trace->slices.n; i++)
-        trace->tracks.at[track_idx[i]].n_slices++;
     uint32_t first = 0;
+
     for (size_t t = 0; t < trace->tracks.n; t++) {
         trace->tracks.at[t].first_slice = first;
         first += trace->tracks.at[t].n_slices;
     }
 }
 
-bool marey__sort_slices(struct marey_trace *trace)
+bool marey__sort_slices(struct marey_trace *trace, bool *begin_together)
 {
     struct marey_slice_columns *slices = &trace->slices;
     const struct marey_alloc *alloc = &trace->alloc;
     const size_t n = slices->n;
     const size_t n_tracks = trace->tracks.n;
     const struct slice_order order = slice_order_of(trace);
-    if (trace->links.n == 0 && is_in_order(&order)) {
-        find_tracks_rows(trace);
+    if (trace->links.n == 0 && is_in_order(trace, &order, begin_together)) {
+        place_tracks(trace);
         return true;
     }
 
+    *begin_together = true; /* not looked for */
     uint32_t *perm = marey__alloc(alloc, n, sizeof *perm);
     uint32_t *first = marey__alloc(alloc, n_tracks + 1, sizeof *first);
     bool is_done = perm != NULL && first != NULL;

@@ -8,8 +8,9 @@
 #include "trace/model.h"
 
 /* Orders slices by track and law 2, drops rows marked so, gives tracks their ranges and
- * carries the links along. The track of a row is expected in parent_idx. */
-bool marey__sort_slices(struct marey_trace *trace);
+ * carries the links along. The track of a row is expected in parent_idx. Tells whether slices of a
+ * track may begin together. */
+bool marey__sort_slices(struct marey_trace *trace, bool *begin_together);
 
 /* ties.c: orders slices of one interval, kind and thread by their ids, where each has one. */
 bool marey__order_ties(struct marey_trace *trace);

@@ -245,7 +245,7 @@ enum marey_status marey_trace_self_ns(struct marey_trace *trace, const int64_t *
     (void)pthread_mutex_lock(&trace->lock);
     if (trace->self_ns == NULL) {
         int64_t *column = marey__alloc(&trace->alloc, trace->slices.n, sizeof *column);
-        if (column == NULL || !marey__nest(trace, NULL, column, NULL, NULL)) {
+        if (column == NULL || !marey__charge(trace, column)) {
             marey__dealloc(&trace->alloc, column, trace->slices.n, sizeof *column);
             status = marey__fail_nomem(err);
         } else {
