@@ -27,12 +27,13 @@ static void widen(int64_t *start_ns, int64_t *end_ns, int64_t from_ns, int64_t t
  * explain. */
 #define PROGRAM_BITS (BIT(MAREY_KIND_OP) | BIT(MAREY_KIND_RUNTIME) | BIT(MAREY_KIND_DRIVER))
 #define WORK_BITS (PROGRAM_BITS | BIT(MAREY_KIND_OTHER))
+#define OPERATION_BITS (BIT(MAREY_KIND_KERNEL) | BIT(MAREY_KIND_MEMCPY) | BIT(MAREY_KIND_MEMSET))
 
 /* Kinds of slices, by category; and by name too where one category is operators and annotations. */
 struct kinds {
     const struct marey_trace *trace;
     struct marey_slices slices;
-    const struct marey_category *category;
+    uint8_t of_cat[MAREY_N_CATEGORIES];
     uint32_t old_cat; /* MAREY_OLD_OPERATOR; MAREY_NONE: there is none */
     uint8_t *of_name; /* in old_cat, MAREY_KIND_OTHER: not asked yet */
     size_t n_names;
@@ -42,17 +43,18 @@ struct kinds {
 static bool begin_kinds(struct kinds *kinds, const struct marey_trace *trace)
 {
     size_t n = 0;
+    const struct marey_category *category = marey_trace_categories(trace, &n);
 
     *kinds = (struct kinds){
         .trace = trace,
         .slices = marey_trace_slices(trace),
-        .category = marey_trace_categories(trace, &n),
         .old_cat = MAREY_NONE,
     };
-    for (size_t i = 0; i < n; i++)
-        if (marey__str_is_c(marey_trace_string(trace, kinds->category[i].name_id),
-                            MAREY_OLD_OPERATOR))
+    for (size_t i = 0; i < n; i++) {
+        kinds->of_cat[i] = (uint8_t)category[i].kind;
+        if (marey__str_is_c(marey_trace_string(trace, category[i].name_id), MAREY_OLD_OPERATOR))
             kinds->old_cat = (uint32_t)i;
+    }
     if (kinds->old_cat == MAREY_NONE)
         return true;
     kinds->n_names = marey_trace_n_strings(trace);
@@ -73,7 +75,7 @@ static enum marey_kind kind_of(const struct kinds *kinds, size_t slice)
     const uint32_t name = kinds->slices.name_id[slice];
 
     if (cat != kinds->old_cat || name >= kinds->n_names)
-        return kinds->category[cat].kind;
+        return (enum marey_kind)kinds->of_cat[cat];
     uint8_t *kind = &kinds->of_name[name];
     if (*kind == MAREY_KIND_OTHER)
         *kind = marey__name_is_mark(marey_trace_string(kinds->trace, name)) ? MAREY_KIND_ANNOTATION
@@ -116,6 +118,13 @@ static void add_work(struct marey_thread_work *work, const struct gaps *gaps,
     work->last = slice;
 }
 
+static void take_recorded(struct marey_window *window, const struct marey_slices *slices, size_t i)
+{
+    if (slices->dur_ns[i] != MAREY_UNKNOWN)
+        widen(&window->recorded_start_ns, &window->recorded_end_ns, slices->start_ns[i],
+              slices->start_ns[i] + slices->dur_ns[i]);
+}
+
 /* What a profiler writes of its own window is neither work nor a thread of the program. */
 static void add_track(struct marey_window *window, const struct kinds *kinds,
                       const struct marey_track *track, const struct gaps *gaps,
@@ -125,27 +134,35 @@ static void add_track(struct marey_window *window, const struct kinds *kinds,
     struct marey_thread_work work = *of_thread;
     const uint32_t work_bits = track->kind == MAREY_TRACK_THREAD ? WORK_BITS : 0;
     uint32_t bits = 0; /* of the kinds that are work here */
+    uint32_t n_operations = 0;
+    uint32_t n_windows = 0;
+    int64_t first_ns = INT64_MAX; /* of the slices of known durations */
+    int64_t last_ns = INT64_MIN;
     const size_t to = (size_t)track->first_slice + track->n_slices;
 
     for (size_t i = track->first_slice; i < to; i++) {
         const enum marey_kind kind = kind_of(kinds, i);
+        const int64_t start_ns = slices->start_ns[i];
+        const int64_t dur_ns = slices->dur_ns[i];
         if (kind == MAREY_KIND_WINDOW) {
-            if (slices->dur_ns[i] != MAREY_UNKNOWN)
-                widen(&window->recorded_start_ns, &window->recorded_end_ns, slices->start_ns[i],
-                      slices->start_ns[i] + slices->dur_ns[i]);
+            take_recorded(window, slices, i);
+            n_windows++;
             continue;
         }
-        window->n_slices++;
-        window->n_operations += marey_kind_is_device_operation(kind);
-        if (slices->dur_ns[i] == MAREY_UNKNOWN)
+        n_operations += (OPERATION_BITS & BIT(kind)) != 0;
+        if (dur_ns == MAREY_UNKNOWN)
             continue;
-        widen(&window->start_ns, &window->end_ns, slices->start_ns[i],
-              slices->start_ns[i] + slices->dur_ns[i]);
+        first_ns = start_ns < first_ns ? start_ns : first_ns;
+        last_ns = start_ns + dur_ns > last_ns ? start_ns + dur_ns : last_ns;
         if ((work_bits & BIT(kind)) == 0)
             continue;
         bits |= BIT(kind);
         add_work(&work, gaps, slices, i);
     }
+    window->n_slices += track->n_slices - n_windows;
+    window->n_operations += n_operations;
+    if (first_ns <= last_ns)
+        widen(&window->start_ns, &window->end_ns, first_ns, last_ns);
     work.is_program |= (bits & PROGRAM_BITS) != 0;
     *of_thread = work;
 }

@@ -36,7 +36,9 @@ struct named {
 
 struct finder {
     struct marey_averages_work *work;
-    struct named *named; /* [n_named] by name id; the last entry is "no name" */
+    uint32_t hidden_of[256]; /* by cat_id: the group of slices of threads that are no rows, else
+                                MAREY_NONE */
+    struct named *named;     /* [n_named] by name id; the last entry is "no name" */
     size_t n_named;
     uint32_t *next; /* [next_capacity] by group: another group of the same name */
     size_t next_capacity;
@@ -290,31 +292,56 @@ static uint32_t find_device(struct finder *finder, uint32_t slice_idx, enum mare
     return refine_device(finder, find_named(finder, name_id, kind, true));
 }
 
-static bool group_thread(struct finder *finder, const struct marey_track *track)
+/* At the top level what lies inside another slice is no row. */
+static uint32_t find_hidden(const struct finder *finder, uint32_t slice_idx)
+{
+    const struct marey_averages_work *work = finder->work;
+    const uint8_t cat_id = work->slices.cat_id[slice_idx];
+    const uint32_t hidden = finder->hidden_of[cat_id];
+
+    if (hidden != MAREY_NONE || !work->options.top_level ||
+        work->slices.parent_idx[slice_idx] == MAREY_NONE)
+        return hidden;
+    return host_role[work->kind_of[cat_id]] == ROLE_PYTHON ? MAREY_HIDDEN_PYTHON
+                                                           : MAREY_HIDDEN_HOST;
+}
+
+static bool group_refined(struct finder *finder, const struct marey_track *track)
 {
     struct marey_averages_work *work = finder->work;
-    const struct marey_slices *slices = &work->slices;
     const bool is_refined = has_refined(work);
-    const bool python_is_shown = work->options.include_python;
 
     for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-        const enum marey_kind kind = (enum marey_kind)work->kind_of[slices->cat_id[i]];
-        const enum role role = host_role[kind];
-        uint32_t group;
+        const enum marey_kind kind = (enum marey_kind)work->kind_of[work->slices.cat_id[i]];
+        uint32_t group = find_hidden(finder, i);
 
-        if (role == ROLE_REST) {
-            group = MAREY_HIDDEN_REST;
-        } else if (role == ROLE_PYTHON && !python_is_shown) {
-            group = MAREY_HIDDEN_PYTHON;
-        } else if (work->options.top_level && slices->parent_idx[i] != MAREY_NONE) {
-            group = role == ROLE_PYTHON ? MAREY_HIDDEN_PYTHON : MAREY_HIDDEN_HOST;
-        } else {
+        if (group == MAREY_NONE)
             group = is_refined ? find_host(finder, i, kind)
-                               : find_named(finder, slices->name_id[i], kind, false);
-            if (group == MAREY_NONE)
-                return false;
-        }
+                               : find_named(finder, work->slices.name_id[i], kind, false);
+        if (group == MAREY_NONE)
+            return false;
         work->group_of[i] = group;
+    }
+    return true;
+}
+
+static bool group_thread(struct finder *finder, const struct marey_track *track)
+{
+    const struct marey_averages_work *work = finder->work;
+    const uint32_t *name_id = work->slices.name_id;
+    const uint8_t *cat_id = work->slices.cat_id;
+    uint32_t *group_of = work->group_of;
+
+    if (has_refined(work) || work->options.top_level)
+        return group_refined(finder, track);
+    for (uint32_t i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+        uint32_t group = finder->hidden_of[cat_id[i]];
+        if (group == MAREY_NONE)
+            group =
+                find_named(finder, name_id[i], (enum marey_kind)work->kind_of[cat_id[i]], false);
+        if (group == MAREY_NONE)
+            return false;
+        group_of[i] = group;
     }
     return true;
 }
@@ -378,8 +405,17 @@ static bool group_track(struct finder *finder, const struct marey_track *track)
     return true;
 }
 
+static uint32_t hidden_of(const struct marey_averages_work *work, enum role role)
+{
+    if (role == ROLE_REST)
+        return MAREY_HIDDEN_REST;
+    return role == ROLE_PYTHON && !work->options.include_python ? MAREY_HIDDEN_PYTHON : MAREY_NONE;
+}
+
 static bool finder_init(struct finder *finder, struct marey_averages_work *work)
 {
+    for (size_t cat = 0; cat < sizeof work->kind_of; cat++)
+        finder->hidden_of[cat] = hidden_of(work, host_role[work->kind_of[cat]]);
     finder->n_named = work->strings.n_trace + 1;
     finder->named = marey__alloc(&work->alloc, finder->n_named, sizeof *finder->named);
     work->group_of = marey__alloc(&work->alloc, work->slices.n, sizeof *work->group_of);

@@ -239,7 +239,7 @@ bool marey__split_overload(struct marey_str name, struct marey_str *op, struct m
  * exceed. Values are >= 0; their order changes. n is above 0 and below 2^32. Narrow ones are half
  * as large.
  * \shape scratch[n], bins[MAREY_RANK_BINS], results[n_ranks] */
-#define MAREY_RANK_BINS 2048
+#define MAREY_RANK_BINS 8192
 struct marey_rank {
     uint32_t p;
     uint32_t q;

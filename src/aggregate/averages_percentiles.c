@@ -13,7 +13,9 @@
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
 
-#define N_BINS MAREY_RANK_BINS
+#define N_LANES 4
+#define N_BINS (MAREY_RANK_BINS / N_LANES)
+#define MANY (N_BINS * 8)
 #define DIGIT_BITS 9
 #define STEP_BITS 5
 #define FEW 96
@@ -72,7 +74,7 @@ struct ranking {
     struct run *run; /* [n_groups] */
     size_t n;        /* values in all runs */
     size_t n_longest;
-    uint32_t *bins; /* [N_BINS] */
+    uint32_t *bins; /* [MAREY_RANK_BINS] */
 };
 
 static size_t rank_index(size_t n, struct marey_rank rank)
@@ -154,9 +156,9 @@ enum marey_status marey__averages_rank(struct marey_averages_work *work)
 
     rank_single_calls(work);
     ranking.run = marey__alloc(&work->alloc, work->n_groups, sizeof *ranking.run);
-    ranking.bins = marey__alloc(&work->alloc, N_BINS, sizeof *ranking.bins);
+    ranking.bins = marey__alloc(&work->alloc, MAREY_RANK_BINS, sizeof *ranking.bins);
     const bool is_done = ranking.run != NULL && ranking.bins != NULL && rank_all(&ranking);
-    marey__dealloc(&work->alloc, ranking.bins, N_BINS, sizeof *ranking.bins);
+    marey__dealloc(&work->alloc, ranking.bins, MAREY_RANK_BINS, sizeof *ranking.bins);
     marey__dealloc(&work->alloc, ranking.run, work->n_groups, sizeof *ranking.run);
     return is_done ? MAREY_OK : marey__fail_nomem(work->err);
 }

@@ -49,12 +49,29 @@ static int64_t NAME(select_in_range)(VALUE *values, size_t n, size_t k, int64_t 
     return low;
 }
 
+/* How many values each bin holds. Of many values neighbours are counted apart and added up then:
+ * durations of one name are alike, and a counter waits for itself.
+ * \shape count[N_LANES * N_BINS] */
+static void NAME(count_bins)(const VALUE *values, size_t n, uint32_t *count)
+{
+    const size_t n_lanes = n < MANY ? 1 : N_LANES;
+    const size_t n_whole = n_lanes == 1 ? 0 : n - n % N_LANES;
+
+    memset(count, 0, n_lanes * N_BINS * sizeof *count);
+    for (size_t i = 0; i < n_whole; i += N_LANES)
+        for (size_t lane = 0; lane < N_LANES; lane++)
+            count[lane * N_BINS + bin_of(values[i + lane])]++;
+    for (size_t i = n_whole; i < n; i++)
+        count[bin_of(values[i])]++;
+    for (size_t lane = 1; lane < n_lanes; lane++)
+        for (size_t bin = 0; bin < N_BINS; bin++)
+            count[bin] += count[lane * N_BINS + bin];
+}
+
 static void NAME(select_by_bins)(const VALUE *values, size_t n, const struct marey_rank *ranks,
                                  size_t n_ranks, int64_t *results, VALUE *scratch, uint32_t *count)
 {
-    memset(count, 0, N_BINS * sizeof *count);
-    for (size_t i = 0; i < n; i++)
-        count[bin_of(values[i])]++;
+    NAME(count_bins)(values, n, count);
 
     for (size_t r = 0; r < n_ranks; r++) {
         size_t k = rank_index(n, ranks[r]);
