@@ -23,7 +23,7 @@ void marey__arrows_release(struct marey_arrows *arrows)
     marey__dealloc(&arrows->alloc, arrows->at, arrows->capacity, sizeof *arrows->at);
 }
 
-static struct marey_arrow *find(struct marey_arrows *arrows, uint64_t key)
+struct marey_arrow *marey__arrows_find(struct marey_arrows *arrows, uint64_t key)
 {
     uint32_t *idx = marey__hashmap_put(&arrows->idx_of, key);
     void *grown = arrows->at;
@@ -41,32 +41,6 @@ static struct marey_arrow *find(struct marey_arrows *arrows, uint64_t key)
         .to_ns = MAREY_UNKNOWN,
     };
     return &arrows->at[arrows->n++];
-}
-
-static struct marey_arrow *arrow_of(struct marey_arrows *arrows, uint64_t key)
-{
-    if (arrows->last == NULL || arrows->last_key != key) {
-        arrows->last = find(arrows, key);
-        arrows->last_key = key;
-    }
-    return arrows->last;
-}
-
-bool marey__arrows_add(struct marey_arrows *arrows, uint64_t sequence, uint64_t thread,
-                       bool is_backward, int64_t start_ns, uint32_t track_idx)
-{
-    struct marey_arrow *arrow = arrow_of(arrows, thread << 48 ^ sequence);
-
-    if (arrow == NULL)
-        return false;
-    if (is_backward && (arrow->to_ns == MAREY_UNKNOWN || start_ns < arrow->to_ns)) {
-        arrow->to_ns = start_ns;
-        arrow->to_track_idx = track_idx;
-    } else if (!is_backward && (arrow->from_ns == MAREY_UNKNOWN || start_ns > arrow->from_ns)) {
-        arrow->from_ns = start_ns;
-        arrow->from_track_idx = track_idx;
-    }
-    return true;
 }
 
 static bool has_both_ends(const struct marey_arrow *arrow)

@@ -173,8 +173,7 @@ static void add_own_meta(struct intake *in)
         (void)snprintf(losses, sizeof losses, ", \"lost\": %llu",
                        (unsigned long long)account->count[MAREY_REASON_LOST]);
     if (in->first_lost_ns != MAREY_UNKNOWN) {
-        const int64_t start_ns =
-            marey__snapshot_ns(&first->snapshot, first->snapshot.start_ticks) - in->base_ns;
+        const int64_t start_ns = marey__snapshot_ns(&first->snapshot, first->snapshot.start_ticks);
         const size_t len = strlen(losses);
         (void)snprintf(losses + len, sizeof losses - len, ", \"whole_ns\": %lld",
                        (long long)(in->first_lost_ns - start_ns));

@@ -106,33 +106,46 @@ static void note_arrow(struct intake *in, const uint64_t *record, const struct k
                                          in->track_idx);
 }
 
-static inline uint32_t open_row(struct intake *in, const uint64_t *record,
-                                const struct known_site *site, uint64_t offset)
+/* A slice from its begin on, that lasts until then or is open. */
+static inline uint32_t add_row(struct intake *in, const uint64_t *record,
+                               const struct known_site *site, uint64_t offset, int64_t end_ns)
 {
-    struct marey_lent_rows *rows = &in->rows;
-    const uint32_t row = marey__rows_open(rows);
     const int64_t start_ns = marey__intake_ns(in, marey__record_value(record));
+    const struct marey_lent_slice slice = {
+        .start_ns = start_ns,
+        .end_ns = end_ns,
+        .offset = offset,
+        .name_id = site->name_id,
+        .track_idx = in->track_idx,
+        .cat_id = site->cat_id,
+        .flags = site->flags,
+    };
 
-    rows->start_ns[row] = start_ns;
-    rows->offset[row] = offset;
-    rows->name_id[row] = site->name_id;
-    rows->track_idx[row] = in->track_idx;
-    rows->cat_id[row] = site->cat_id;
-    rows->flags[row] |= site->flags;
     in->n_records++;
     if (marey__record_kind(record) != MAREY_RECORD_BEGIN)
         note_arrow(in, record, site, start_ns);
-    return row;
+    return marey__rows_add(&in->rows, &slice);
 }
 
 static inline void begin_range(struct intake *in, const uint64_t *record, uint64_t offset)
 {
     const struct known_site *site = site_of(in, (uint32_t)record[1]);
     const bool is_wanted = (in->wants & site->wanted_by) != 0;
-    const uint32_t row = is_wanted ? open_row(in, record, site, offset) : MAREY_NONE;
+    const uint32_t row = is_wanted ? add_row(in, record, site, offset, MAREY_UNKNOWN) : MAREY_NONE;
 
     in->begun = marey__open_push(&in->open, (uint32_t)(record[1] >> 32), row);
     in->failed |= in->begun == NULL;
+}
+
+/* A range whose end is the next record of its thread, which is half of them and more: nothing lies
+ * inside, and it need not be looked for. */
+static inline void take_leaf(struct intake *in, const uint64_t *record, const uint64_t *end,
+                             uint64_t offset)
+{
+    const struct known_site *site = site_of(in, (uint32_t)record[1]);
+
+    if ((in->wants & site->wanted_by) != 0)
+        (void)add_row(in, record, site, offset, marey__intake_ns(in, marey__record_value(end)));
 }
 
 static void cut_range(struct intake *in, const struct marey_open_range *range, int64_t end_ns)
@@ -307,8 +320,39 @@ static void take_other(struct intake *in, const uint64_t *record, uint64_t offse
     in->ended = NULL;
 }
 
+/* A begin's words, with its inputs. */
+static inline uint32_t begin_words(const uint64_t *record, uint32_t n_words)
+{
+    const enum marey_record_kind kind = marey__record_kind(record);
+    const uint32_t n = kind == MAREY_RECORD_BEGIN ? 2 : kind == MAREY_RECORD_BEGIN_OP ? 3 : 4;
+
+    if (n < n_words && marey__record_kind(record + n) == MAREY_RECORD_INPUTS)
+        return n + marey__record_words(record + n);
+    return n;
+}
+
+/* The words of a begin, and of its end where that follows; n_words are left in the chunk. */
+static inline uint32_t take_begin(struct intake *in, const uint64_t *record, uint32_t n_words,
+                                  uint64_t offset)
+{
+    const uint32_t n = begin_words(record, n_words);
+    const uint64_t *end = record + n;
+
+    in->begun = NULL;
+    in->ended = NULL;
+    if (n < n_words && marey__record_kind(end) == MAREY_RECORD_END && end[1] == record[1] >> 32 &&
+        is_in_time(in, record) && is_in_time(in, end)) {
+        take_leaf(in, record, end, offset);
+        return n + marey__record_words(end);
+    }
+    if (is_in_time(in, record))
+        begin_range(in, record, offset);
+    return n;
+}
+
 /* A record's words. */
-static inline uint32_t take_record(struct intake *in, const uint64_t *record, uint64_t offset)
+static inline uint32_t take_record(struct intake *in, const uint64_t *record, uint32_t n_words,
+                                   uint64_t offset)
 {
     const enum marey_record_kind kind = marey__record_kind(record);
 
@@ -319,14 +363,8 @@ static inline uint32_t take_record(struct intake *in, const uint64_t *record, ui
             end_range(in, record, offset);
         return 2;
     }
-    if (kind == MAREY_RECORD_BEGIN || kind == MAREY_RECORD_BEGIN_OP ||
-        kind == MAREY_RECORD_BEGIN_FAR) {
-        in->begun = NULL;
-        in->ended = NULL;
-        if (is_in_time(in, record))
-            begin_range(in, record, offset);
-        return kind == MAREY_RECORD_BEGIN ? 2 : kind == MAREY_RECORD_BEGIN_OP ? 3 : 4;
-    }
+    if (marey__record_is_begin(record))
+        return take_begin(in, record, n_words, offset);
     if (kind != MAREY_RECORD_INPUTS)
         take_other(in, record, offset);
     return marey__record_words(record);
@@ -341,7 +379,8 @@ static void take_chunk(struct intake *in, size_t chunk_idx)
     if (!marey__rows_have_room(&in->rows, MOST_IN_CHUNK))
         lend_rows(in, in->rows.n / 2 + MOST_IN_CHUNK);
     for (uint32_t at = 0; at < chunk->n_words && !in->failed;)
-        at += take_record(in, chunk->word + at, offset + at * sizeof(uint64_t));
+        at +=
+            take_record(in, chunk->word + at, chunk->n_words - at, offset + at * sizeof(uint64_t));
 }
 
 /* In the first session in which the thread recorded. */
@@ -461,6 +500,7 @@ static bool prepare(struct intake *in, const struct marey_intake_options *option
     in->sites = marey__alloc_zero(&in->alloc, n_pages(in), sizeof(struct known_site *));
     if (source_idx == MAREY_NONE || in->sites == NULL)
         return false;
+    marey__builder_set_absolute(in->builder);
     in->first_lost_ns = MAREY_UNKNOWN;
     marey__arrows_init(&in->arrows, &in->alloc);
     marey__open_init(&in->open, &in->alloc);

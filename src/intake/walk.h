@@ -56,10 +56,10 @@ struct intake {
     bool failed;
 };
 
-/* The time of a record from the trace's base on. */
+/* The time of a record since the Unix epoch. */
 static inline int64_t marey__intake_ns(const struct intake *in, uint64_t ticks)
 {
-    return marey__snapshot_ns(in->snapshot, ticks) - in->base_ns;
+    return marey__snapshot_ns(in->snapshot, ticks);
 }
 
 /* The string id of a number's text; marks the intake as failed without memory, as all below do. */

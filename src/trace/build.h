@@ -29,6 +29,7 @@ struct marey_source_mark {
     int64_t last_ns;  /* the last end of a slice that has one, a wild duration cut; INT64_MIN: none.
                        * Found where the trace has several sources or the source open slices. */
     uint32_t cycle_of; /* what the file says; MAREY_NONE: nothing */
+    bool is_absolute;  /* its times count from the Unix epoch */
 };
 
 /* A begun slice or span that has not ended; a stack per track or per async id. */

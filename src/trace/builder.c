@@ -132,6 +132,12 @@ struct marey_source *marey__builder_source(struct marey_builder *builder)
     return &builder->trace->sources.at[builder->source_idx];
 }
 
+void marey__builder_set_absolute(struct marey_builder *builder)
+{
+    MAREY_ASSERT(builder->source_idx != MAREY_NONE);
+    builder->marks.at[builder->source_idx].is_absolute = true;
+}
+
 void marey__builder_shift_source(struct marey_builder *builder, int64_t shift_ns)
 {
     MAREY_ASSERT(builder->source_idx != MAREY_NONE);

@@ -86,6 +86,10 @@ struct marey_source *marey__builder_source(struct marey_builder *builder);
 /* Times of the current source are added as counted from its base and so many nanoseconds more. */
 void marey__builder_shift_source(struct marey_builder *builder, int64_t shift_ns);
 
+/* Times of the current source are added as counted from the Unix epoch: its base is told, no more.
+ */
+void marey__builder_set_absolute(struct marey_builder *builder);
+
 /* The current source is a cycle of the process of that one, which is not behind it. Where no file
  * says so, the finish finds out. */
 void marey__builder_set_cycle_of(struct marey_builder *builder, uint32_t source_idx);

@@ -87,6 +87,8 @@ static void place_all(struct marey_builder *builder)
         const int64_t base_ns = trace->sources.at[i].base_ns;
         const int64_t shift_ns = builder->marks.at[i].shift_ns;
         int64_t shifted_ns = 0;
+        if (builder->marks.at[i].is_absolute)
+            continue;
         if (shift_ns == 0)
             file_ns = base_ns;
         /* Its times count from the file's base; a shift that says another thing is damaged. */

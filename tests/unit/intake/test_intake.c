@@ -213,6 +213,73 @@ static void intake_hides_what_the_session_did_not_ask_for(void **state)
     marey_trace_free(of_ranges);
 }
 
+/* Half of all ranges have nothing inside, not even a mark: their ends follow at once. */
+static void intake_finds_ends_that_follow_at_once(void **state)
+{
+    (void)state;
+    const struct marey_sink *sink = marey_recorder_sink();
+    const uint64_t inputs[] = {MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 0), 5};
+    const struct marey_op op = {.name = "aten::add", .sequence = 3, .token = 9};
+    struct marey_session *ranges = start(MAREY_WANT_RANGES);
+    struct marey_session *all = start(MAREY_WANT_OPS | MAREY_WANT_RANGES | MAREY_WANT_INPUTS);
+
+    marey_range_begin(&outer);
+    EXPECT_TRUE(make_op_begin(&op, inputs, 2));
+    let_time_pass();
+    sink->op_end(9);
+    marey_range_begin_named(marey__str("named"), 1);
+    let_time_pass();
+    marey_range_end_token(1);
+    marey_range_begin_named(marey__str("cut"), 2);
+    marey_range_end_token(3); /* nobody's */
+    marey_range_end();        /* of the outer one */
+    struct marey_trace *of_all = finish(all);
+    struct marey_trace *of_ranges = finish(ranges);
+
+    EXPECT_U64(marey_trace_slices(of_ranges).n, 3 + 1); /* and the window */
+    EXPECT_U64(marey_trace_slices(of_all).n, 4 + 1);
+    const struct marey_slices slices = marey_trace_slices(of_all);
+    const uint32_t add = find(of_all, "aten::add", 0);
+    const uint32_t named = find(of_all, "named", 0);
+    EXPECT_TRUE(slices.dur_ns[add] >= 900 && slices.dur_ns[named] >= 900);
+    EXPECT_U64((slices.flags[add] | slices.flags[named]) & MAREY_SLICE_OPEN, 0);
+    EXPECT_U64(slices.parent_idx[add], find(of_all, "outer", 0));
+    EXPECT_U64(slices.parent_idx[named], find(of_all, "outer", 0));
+    EXPECT_U64(slices.flags[find(of_all, "cut", 0)] & MAREY_SLICE_OPEN, MAREY_SLICE_OPEN);
+    EXPECT_U64(ledger_count(of_all, "began_before"), 1);
+    expect_args(of_all, slices.offset[add],
+                "\"Sequence number\": 3, \"Fwd thread id\": 0, \"Input Dims\": [[]], "
+                "\"Input Strides\": [[]], \"Input type\": [\"Scalar\"], "
+                "\"Concrete Inputs\": [\"5\"]}");
+    marey_trace_free(of_all);
+    marey_trace_free(of_ranges);
+}
+
+/* The records of a session that has stopped lie among those of one that runs on. */
+static void intake_cuts_at_the_stop_what_ends_at_once(void **state)
+{
+    (void)state;
+    struct marey_error err = {0};
+    struct marey_session *longer = start(MAREY_WANT_RANGES);
+    struct marey_session *session = start(MAREY_WANT_RANGES);
+
+    marey_range_begin(&inner);
+    EXPECT_OK(marey_session_stop(session, &err), &err);
+    marey_range_end();
+    marey_range_begin(&outer);
+    marey_range_end();
+    struct marey_trace *trace = finish(session);
+    struct marey_trace *whole = finish(longer);
+
+    EXPECT_U64(marey_trace_slices(trace).n, 1 + 1);
+    EXPECT_U64(marey_trace_slices(trace).flags[find(trace, "inner", 0)] & MAREY_SLICE_OPEN,
+               MAREY_SLICE_OPEN);
+    EXPECT_U64(marey_trace_slices(whole).n, 2 + 1);
+    EXPECT_U64(marey_trace_slices(whole).flags[find(whole, "inner", 0)] & MAREY_SLICE_OPEN, 0);
+    marey_trace_free(whole);
+    marey_trace_free(trace);
+}
+
 static void intake_writes_the_forward_thread_of_backward_nodes(void **state)
 {
     (void)state;
@@ -698,6 +765,8 @@ int main(void)
         cmocka_unit_test(intake_finds_ends_by_token),
         cmocka_unit_test(intake_cuts_what_is_open_at_the_stop),
         cmocka_unit_test(intake_hides_what_the_session_did_not_ask_for),
+        cmocka_unit_test(intake_finds_ends_that_follow_at_once),
+        cmocka_unit_test(intake_cuts_at_the_stop_what_ends_at_once),
         cmocka_unit_test(intake_writes_the_forward_thread_of_backward_nodes),
         cmocka_unit_test(intake_keeps_sequence_numbers_and_threads_of_any_size),
         cmocka_unit_test(intake_keeps_marks_and_counters),
