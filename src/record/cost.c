@@ -63,6 +63,8 @@ static int64_t time_pair(struct marey_log *log, uint32_t wants)
         if (i > 0 && batch_ns < least_ns)
             least_ns = batch_ns;
     }
+    marey__log_publish(log, NULL); /* the words go with this frame */
+    log->end = NULL;
     return (least_ns + n / 2) / n;
 }
 
