@@ -48,9 +48,16 @@ def of_junit(path: Path) -> Counts:
     return counts
 
 
+def reason_of(skipped: ElementTree.Element) -> str:
+    """Of a whole file pytest writes the reason behind its place, as a tuple in Python."""
+    behind = re.search(r"'Skipped: (.*)'\)$", skipped.text or "")
+    message = skipped.get("message") or ""
+    return behind[1] if message == "collection skipped" and behind else message
+
+
 def reasons_of_junit(path: Path) -> list[str]:
     """Why cases were skipped."""
-    return [f"{case.get('name')}, {child.get('message')}"
+    return [f"{case.get('name')}, {reason_of(child)}"
             for case in ElementTree.parse(path).iter("testcase")
             for child in case if child.tag == "skipped"]
 
