@@ -3,6 +3,8 @@
  */
 #include "aggregate/about.h"
 
+#include <string.h>
+
 #include "aggregate/averages_parts.h"
 #include "base/error.h"
 #include "base/hashmap.h"
@@ -319,6 +321,23 @@ static int64_t whole_ns(const struct marey_trace *trace)
     return json.failed ? MAREY_UNKNOWN : value;
 }
 
+/* What is missing of a thread is all that it did for a while: a cut file, records for which there
+ * was no room. What else a ledger counts are single records. */
+static bool lacks_records(const struct marey_ledger *ledger)
+{
+    static const char *const reasons[] = {"truncated", "bad_gzip", "lost", "other_version"};
+
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        for (size_t j = 0; j < ledger->n_rows; j++)
+            if (strcmp(ledger->rows[j].reason, reasons[i]) == 0)
+                return true;
+        for (size_t j = 0; j < ledger->n_before; j++)
+            if (strcmp(ledger->before[j].reason, reasons[i]) == 0)
+                return true;
+    }
+    return false;
+}
+
 /* torch's word for the device, after the categories of the back end. */
 static const char *find_device_word(const struct marey_trace *trace)
 {
@@ -375,6 +394,7 @@ enum marey_status marey__averages_about(const struct marey_averages *averages,
     found.rank = found.n_processes == 1 ? source->rank : 0;
     found.has_rank = found.n_processes == 1 && !source->rank_is_assumed;
     found.is_recorded = n > 0 && marey_trace_string(trace, source->path_id).len == 0;
+    found.lacks_records = lacks_records(&found.ledger);
     found.whole_ns = whole_ns(trace);
     found.device_word = find_device_word(trace);
     *about = found;

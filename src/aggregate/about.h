@@ -43,9 +43,10 @@ struct marey_about {
     size_t n_files; /* one may hold several sources */
     int64_t rank;   /* of the only process, if has_rank */
     bool has_rank;
-    bool is_recorded; /* a source was recorded, not read */
-    int64_t whole_ns; /* how long a recording was whole, where records were lost; MAREY_UNKNOWN:
-                         to its end */
+    bool is_recorded;   /* a source was recorded, not read */
+    bool lacks_records; /* so many that what a thread did at times is not known */
+    int64_t whole_ns;   /* how long a recording was whole, where records were lost; MAREY_UNKNOWN:
+                           to its end */
     const char *device_word; /* "CUDA", ... */
 };
 

@@ -157,6 +157,11 @@ static void add_busiest_thread(const struct marey_table *table, struct marey_tex
         table->options.layout == MAREY_LAYOUT_TORCH)
         return;
     add_sum(table, out, "Busiest thread: ", work->ns);
+    if (table->about.lacks_records) {
+        marey__text_add_c(out, " in operators and calls; records are missing, so what lies outside "
+                               "them is not known\n");
+        return;
+    }
     add_sum(table, out,
             window->n_gaps > 0 ? " of what was recorded in operators and calls, "
                                : " of the window in operators and calls, ",

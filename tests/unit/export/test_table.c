@@ -158,6 +158,32 @@ static void time_outside_of_calls_is_told(void **state)
     marey_trace_free(trace);
 }
 
+/* What a thread did while records were lost is not known. */
+static void time_outside_of_operators_is_not_told_where_records_are_missing(void **state)
+{
+    (void)state;
+    static const char *const reasons[] = {"truncated", "lost", "bad_gzip"};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct make_trace make;
+        make_trace_begin(&make, NULL);
+        make_thread(&make, "1", "1");
+        make_slice(&make, "cpu_op", "aten::add", 0, 30000);
+        make_slice(&make, "cpu_op", "aten::add", 35000, 100000);
+        for (int reason = 0; reason < MAREY_N_REASONS; reason++)
+            if (strcmp(marey__reason_name((enum marey_reason)reason), reasons[i]) == 0)
+                marey__account_note(marey__builder_account(make.builder), (enum marey_reason)reason,
+                                    0);
+        struct marey_trace *trace = make_trace_end(&make);
+        struct marey_text text = table_of(trace, plain, (struct marey_table_options){0});
+        EXPECT_HOLDS(text.ptr, "\nBusiest thread: 95.00us in operators and calls; records are "
+                               "missing, so what lies outside them is not known\n");
+        EXPECT_TRUE(strstr(text.ptr, "at longest") == NULL);
+        marey_text_release(&text);
+        marey_trace_free(trace);
+    }
+}
+
 /* Files of 2021 have one category for operators and for what torch marks by record_function. */
 static void annotations_that_are_written_as_operators_are_no_work(void **state)
 {
@@ -452,6 +478,7 @@ int main(void)
         cmocka_unit_test(unknown_values_are_dashes),
         cmocka_unit_test(rows_not_shown_are_summed),
         cmocka_unit_test(time_outside_of_calls_is_told),
+        cmocka_unit_test(time_outside_of_operators_is_not_told_where_records_are_missing),
         cmocka_unit_test(annotations_that_are_written_as_operators_are_no_work),
         cmocka_unit_test(names_of_annotations_are_work_as_cpu_op),
         cmocka_unit_test(tracks_of_cycles_are_counted_once),
