@@ -163,8 +163,8 @@ static void drop_doubtful_inside(struct intake *in, const struct marey_open_rang
 
     while (range != NULL && range != ended) {
         struct marey_open_range *around = marey__open_around(&in->open, range);
-        if (range->is_doubtful) {
-            cut_range(in, range, in->gap_ns);
+        if (range->lost_ns != MAREY_UNKNOWN) {
+            cut_range(in, range, range->lost_ns);
             marey__open_remove(&in->open, range);
         }
         range = around;
@@ -175,8 +175,8 @@ static void drop_doubtful_inside(struct intake *in, const struct marey_open_rang
 static inline void end_row(struct intake *in, const struct marey_open_range *range,
                            const uint64_t *record)
 {
-    if (__builtin_expect(range->is_doubtful, false) && range->token == 0)
-        cut_range(in, range, in->gap_ns);
+    if (__builtin_expect(range->lost_ns != MAREY_UNKNOWN, false) && range->token == 0)
+        cut_range(in, range, range->lost_ns);
     else if (range->row != MAREY_NONE)
         marey__rows_end(&in->rows, range->row, marey__intake_ns(in, marey__record_value(record)));
 }
@@ -204,7 +204,7 @@ static void cut_open(struct intake *in, int64_t end_ns)
     struct marey_open_range *range = marey__open_top(&in->open);
 
     for (; range != NULL; range = marey__open_around(&in->open, range))
-        cut_range(in, range, end_ns);
+        cut_range(in, range, range->lost_ns != MAREY_UNKNOWN ? range->lost_ns : end_ns);
     marey__open_reset(&in->open);
 }
 
@@ -237,7 +237,8 @@ static void note_gap(struct intake *in, uint64_t ticks)
         in->first_lost_ns = in->gap_ns;
     struct marey_open_range *range = marey__open_top(&in->open);
     for (; range != NULL; range = marey__open_around(&in->open, range))
-        range->is_doubtful = true;
+        if (range->lost_ns == MAREY_UNKNOWN)
+            range->lost_ns = in->gap_ns;
 }
 
 /* A gap may reach over the session's ends and hold losses of others. */

@@ -13,10 +13,11 @@
 #include "marey/trace.h"
 
 struct marey_open_range {
-    int64_t cpu_ns; /* the thread's CPU time when it began; MAREY_UNKNOWN */
-    uint32_t row;   /* MAREY_NONE: the session did not ask for it */
+    int64_t cpu_ns;  /* the thread's CPU time when it began; MAREY_UNKNOWN */
+    int64_t lost_ns; /* open when records were lost, first then: its end may be among them;
+                        MAREY_UNKNOWN */
+    uint32_t row;    /* MAREY_NONE: the session did not ask for it */
     uint32_t token;
-    bool is_doubtful; /* open when records were lost: its end may be among them */
 
     /* Places of others in the table, + 1; 0: none. */
     uint32_t below;
@@ -86,8 +87,11 @@ static inline struct marey_open_range *marey__open_push(struct marey_open_ranges
         place = (uint32_t)++open->n_places;
     }
     struct marey_open_range *pushed = &open->at[place - 1];
-    *pushed = (struct marey_open_range){
-        .cpu_ns = MAREY_UNKNOWN, .row = row, .token = token, .below = open->top};
+    *pushed = (struct marey_open_range){.cpu_ns = MAREY_UNKNOWN,
+                                        .lost_ns = MAREY_UNKNOWN,
+                                        .row = row,
+                                        .token = token,
+                                        .below = open->top};
     if (open->top != 0)
         open->at[open->top - 1].above = place;
     open->top = place;

@@ -555,6 +555,57 @@ static void intake_says_what_was_lost(void **state)
     marey_trace_free(trace);
 }
 
+static struct marey_session *start_small(void)
+{
+    const struct marey_session_options options = {.size = sizeof options,
+                                                  .pool_bytes = 4 * MAREY_CHUNK_BYTES};
+    struct marey_session *session = NULL;
+    struct marey_error err = {0};
+
+    EXPECT_OK(marey_session_start(&options, &session, &err), &err);
+    return session;
+}
+
+static void record_inner(int n)
+{
+    for (int i = 0; i < n; i++) {
+        marey_range_begin(&inner);
+        marey_range_end();
+    }
+}
+
+/* Another session goes and makes room: the thread records on, but what ended meanwhile is not
+ * known. */
+static void intake_cuts_at_a_loss_what_was_open_then(void **state)
+{
+    (void)state;
+    struct marey_session_stats stats;
+    struct marey_error err = {0};
+    struct marey_session *former = start_small();
+
+    record_inner(3000);
+    EXPECT_OK(marey_session_stop(former, &err), &err);
+    struct marey_session *session = start_small();
+    marey_range_begin(&outer);
+    record_inner(20000);
+    marey_range_end(); /* lost */
+    marey_session_free(former);
+    let_time_pass();
+    marey_range_begin_named(marey__str("later"), 0);
+    marey_range_end();
+    EXPECT_OK(marey_session_stop(session, &err), &err);
+    marey_session_get_stats(session, &stats);
+    struct marey_trace *trace = finish(session);
+    const struct marey_slices slices = marey_trace_slices(trace);
+    const uint32_t idx = find(trace, "outer", 0);
+
+    EXPECT_TRUE(stats.n_lost > 0);
+    EXPECT_TRUE((slices.flags[idx] & MAREY_SLICE_OPEN) != 0);
+    EXPECT_I64(slices.start_ns[idx] + slices.dur_ns[idx], stats.first_lost_ns);
+    EXPECT_U64(slices.parent_idx[find(trace, "later", 0)], MAREY_NONE);
+    marey_trace_free(trace);
+}
+
 /* Of a running session: what was published so far. */
 static void intake_reads_a_session_that_runs(void **state)
 {
@@ -775,6 +826,7 @@ int main(void)
         cmocka_unit_test(intake_carries_what_is_asynchronous),
         cmocka_unit_test(intake_tells_cpu_time),
         cmocka_unit_test(intake_says_what_was_lost),
+        cmocka_unit_test(intake_cuts_at_a_loss_what_was_open_then),
         cmocka_unit_test(intake_reads_a_session_that_runs),
         cmocka_unit_test(intake_carries_metadata_and_rank),
         cmocka_unit_test(intake_writes_metadata_that_reads_back),
