@@ -123,7 +123,8 @@ static bool is_number(struct marey_str type)
     return false;
 }
 
-/* As torch writes it: a generic list, a string, a device, a generator and an object are "". */
+/* As torch writes it: a generic list, a long one of numbers, a string, a device, a generator and an
+ * object are "". */
 static void add_type(struct marey_textbuf *out, const struct input *input)
 {
     struct marey_str name = {"", 0};
@@ -137,7 +138,7 @@ static void add_type(struct marey_textbuf *out, const struct input *input)
         name = (struct marey_str){"Scalar", 6};
     else if (input->type == MAREY_INPUT_TENSOR_LIST)
         name = (struct marey_str){"TensorList", 10};
-    else if (input->type == MAREY_INPUT_SCALAR_LIST)
+    else if (input->type == MAREY_INPUT_SCALAR_LIST && input->n_items <= MAX_SHOWN)
         name = (struct marey_str){"ScalarList", 10};
     marey__text_add_json(out, name.ptr != NULL ? name : (struct marey_str){"", 0});
 }
@@ -222,7 +223,8 @@ static void add_value_of(struct marey_textbuf *out, struct cursor items, const s
         return;
     }
     marey__text_add_byte(out, '"');
-    add_list_of(out, items, input, add_scalar);
+    if (!input->is_cut && input->n_items <= MAX_SHOWN) /* else it is not told: "[]" is empty */
+        add_list_of(out, items, input, add_scalar);
     marey__text_add_byte(out, '"');
 }
 
