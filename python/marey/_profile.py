@@ -251,8 +251,6 @@ class Profiled(Results):
         if workers is None:
             workers = cycles.windows.workers = Workers(self._marey_machine.asked)
             workers.open(cycles.windows, self._marey_machine.running_recordings())
-            # Ours and theirs are one rank, also where nobody has told which.
-            cycles.metadata.setdefault("distributedInfo", '{"rank": 0}')
             cycles.forget_traces()
         return workers.init(then)
 

@@ -67,7 +67,8 @@ def _leave(place: Place, recording: Recording, label: str) -> None:
     recording.stop()
     session = recording.session
     try:
-        session.add_meta("distributedInfo", recording.rank.json or '{"rank": 0}')
+        if recording.rank.json:
+            session.add_meta("distributedInfo", recording.rank.json)
         session.add_meta("worker", label)
         n_lost = 0
         for number, (from_ns, until_ns) in read_windows(place.windows).items():

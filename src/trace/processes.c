@@ -356,26 +356,42 @@ static bool take_rank(struct marey_hashmap *taken, int64_t rank, bool *is_new)
     return true;
 }
 
-static bool take_told_ranks(const struct marey_trace *trace, struct marey_hashmap *taken)
+/* Ranks that are somebody's, and which sources are of workers. */
+struct ranks {
+    struct marey_hashmap taken;
+    struct marey_hashmap workers; /* by source */
+};
+
+static bool is_of_worker(const struct ranks *ranks, size_t source_idx)
 {
-    struct marey_hashmap workers;
-    bool is_done = true;
+    return marey__hashmap_get(&ranks->workers, source_idx) != MAREY_NONE;
+}
+
+static bool take_workers(const struct marey_trace *trace, struct ranks *ranks)
+{
     bool is_new = false;
 
-    marey__hashmap_init(&workers, &trace->alloc);
-    for (size_t i = 0; i < trace->metas.n && is_done; i++)
-        if (is_worker(trace, &trace->metas.at[i]))
-            is_done = take_rank(&workers, trace->metas.at[i].source_idx, &is_new);
-    for (size_t i = 0; i < trace->sources.n && is_done; i++)
-        if (!trace->sources.at[i].rank_is_assumed && marey__hashmap_get(&workers, i) == MAREY_NONE)
-            is_done = take_rank(taken, trace->sources.at[i].rank, &is_new);
-    marey__hashmap_release(&workers);
-    return is_done;
+    for (size_t i = 0; i < trace->metas.n; i++)
+        if (is_worker(trace, &trace->metas.at[i]) &&
+            !take_rank(&ranks->workers, trace->metas.at[i].source_idx, &is_new))
+            return false;
+    return true;
+}
+
+static bool take_told_ranks(const struct marey_trace *trace, struct ranks *ranks)
+{
+    bool is_new = false;
+
+    for (size_t i = 0; i < trace->sources.n; i++)
+        if (!trace->sources.at[i].rank_is_assumed && !is_of_worker(ranks, i) &&
+            !take_rank(&ranks->taken, trace->sources.at[i].rank, &is_new))
+            return false;
+    return true;
 }
 
 /* A process that does not tell its rank takes its place among the processes; where that is the rank
- * of another, the first that is nobody's. */
-static bool assume_ranks(struct marey_trace *trace, struct marey_hashmap *taken)
+ * of another, the first that is nobody's. Workers have no place. */
+static bool assume_ranks(struct marey_trace *trace, struct ranks *ranks)
 {
     struct marey_source *source = trace->sources.at;
     int64_t place = 0;
@@ -383,12 +399,12 @@ static bool assume_ranks(struct marey_trace *trace, struct marey_hashmap *taken)
     bool is_new = false;
 
     for (size_t i = 0; i < trace->sources.n; i++) {
-        if (source[i].cycle_of != i)
+        if (source[i].cycle_of != i || is_of_worker(ranks, i))
             continue;
         const int64_t rank = place++;
         if (!source[i].rank_is_assumed)
             continue;
-        if (!take_rank(taken, rank, &is_new))
+        if (!take_rank(&ranks->taken, rank, &is_new))
             return false;
         source[i].rank = is_new ? rank : MAREY_UNKNOWN;
     }
@@ -398,11 +414,40 @@ static bool assume_ranks(struct marey_trace *trace, struct marey_hashmap *taken)
         if (source[i].rank != MAREY_UNKNOWN || !source[i].rank_is_assumed)
             continue;
         for (is_new = false; !is_new; next++)
-            if (!take_rank(taken, next, &is_new))
+            if (!take_rank(&ranks->taken, next, &is_new))
                 return false;
         source[i].rank = next - 1;
     }
     return true;
+}
+
+/* A worker that does not tell its rank has that of the program in front of it. */
+static void give_workers_ranks(struct marey_trace *trace, const struct ranks *ranks)
+{
+    struct marey_source *source = trace->sources.at;
+    int64_t rank = 0;
+
+    for (size_t i = 0; i < trace->sources.n; i++) {
+        if (!is_of_worker(ranks, i))
+            rank = source[i].rank;
+        else if (source[i].rank_is_assumed)
+            source[i].rank = rank;
+    }
+}
+
+static bool find_ranks(struct marey_trace *trace)
+{
+    struct ranks ranks;
+
+    marey__hashmap_init(&ranks.taken, &trace->alloc);
+    marey__hashmap_init(&ranks.workers, &trace->alloc);
+    const bool is_done = take_workers(trace, &ranks) && take_told_ranks(trace, &ranks) &&
+                         assume_ranks(trace, &ranks);
+    if (is_done)
+        give_workers_ranks(trace, &ranks);
+    marey__hashmap_release(&ranks.workers);
+    marey__hashmap_release(&ranks.taken);
+    return is_done;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------
@@ -434,15 +479,8 @@ static bool finish_cycles(struct processes *processes)
 
 static bool find_all(struct processes *processes)
 {
-    struct marey_trace *trace = processes->trace;
-    struct marey_hashmap taken;
-
-    if (!collect(processes) || !find_cycles(processes))
-        return false;
-    marey__hashmap_init(&taken, &trace->alloc);
-    const bool is_done = take_told_ranks(trace, &taken) && assume_ranks(trace, &taken);
-    marey__hashmap_release(&taken);
-    return is_done && finish_cycles(processes);
+    return collect(processes) && find_cycles(processes) && find_ranks(processes->trace) &&
+           finish_cycles(processes);
 }
 
 bool marey__find_processes(struct marey_builder *builder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import shutil
@@ -115,6 +116,19 @@ def test_workers_of_an_earlier_run_are_not_in_the_next() -> None:
         with prof:
             assert Crew("fork", prof, ["well"]).end() == [0]
         assert [event.name for event in prof.events()] == ["in 0"]
+
+
+def test_workers_tell_no_rank_that_nobody_told(tmp_path: Path) -> None:
+    with marey.profile() as prof:
+        assert Crew("fork", prof, ["well", "well"]).end() == [0, 0]
+        work("own")
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for file in files:
+        prof.export_chrome_trace(file)
+    assert "distributedInfo" not in json.loads(files[0].read_text())
+    of_one, of_both = marey.load(files[0]).sources, marey.load(files).sources
+    assert [(source.rank, source.rank_is_assumed) for source in of_one] == [(0, True)] * 3
+    assert [source.rank for source in of_both] == [0, 0, 0, 1, 1, 1]
 
 
 def test_the_program_itself_is_no_worker() -> None:
