@@ -28,3 +28,4 @@ echo
 say "written: $trace, out/train_mlp.txt (this table), out/train_mlp.csv (all rows, in ns)"
 say "try:     build/release/cli/marey report $trace --group-by name,shape"
 say "         PYTHONPATH=build/release/python build/release/cli/marey run -- $(command -v python) YOUR_SCRIPT.py"
+say "         (the collector is built once more then, some seconds: the demo keeps its own in the build folder)"

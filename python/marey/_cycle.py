@@ -26,6 +26,10 @@ LOADER = "enumerate(DataLoader)"
 """What torch's DataLoader records when it is asked for a batch, also for one that there is not."""
 
 
+MOSTLY_OWN = 0.75
+"""A full pool of which a recording has less was taken by others."""
+
+
 OF_A_STEP = 2
 """Records of a step's own range."""
 
@@ -356,9 +360,13 @@ class Cycle(Company):
         what, less = f"cycle {self.number}", "fewer active steps"
         if self.n_active is None:
             what, less = "the recording", "less at a time"
+        room, former = bytes_text(stats.pool_bytes), ""
+        if stats.held_bytes < stats.pool_bytes * MOSTLY_OWN:
+            room += f", of which it had {bytes_text(stats.held_bytes)}: the rest was of others"
+            former = "former profiles and traces let go, "
         tell(
             f"{what} lost {lost} beside the {stats.n_records:,} that it has: there was no room in"
-            f" {bytes_text(stats.pool_bytes)}; a larger pool_bytes, or {less}, keeps all"
+            f" {room}; {former}a larger pool_bytes, or {less}, keeps all"
         )
 
     def _about(self) -> dict[str, str]:

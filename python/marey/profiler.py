@@ -338,9 +338,10 @@ class TorchProfiled(Profiled):
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
         """Switches recording off and on again, at any moment of a cycle: the next begins switched
         on, and where none is recorded nothing changes. What is open ends where it is switched off;
-        the trace's ledger says for how long nothing was recorded. Without CPU among the activities
-        nothing changes, since nothing else is recorded yet."""
-        asked, _ = read_activities(activities)
+        the trace's ledger says for how long nothing was recorded. Without CPU among the activities,
+        or with none, nothing changes, since nothing else is recorded yet."""
+        activities = None if activities is None else list(activities)
+        asked, _ = (set(), {}) if activities == [] else read_activities(activities)
         if self._marey_machine.is_running and _schedule.ProfilerActivity.CPU in asked:
             self._marey_machine.toggle(enable)
 

@@ -198,6 +198,17 @@ def test_before_the_start_there_is_nothing() -> None:
     assert not Path("no").exists()
 
 
+def test_no_activity_toggles_nothing() -> None:
+    with profiler.profile(activities=[Activity.CPU]) as prof:
+        prof.toggle_collection_dynamic(False, [])
+        with profiler.record_function("on"):
+            pass
+        prof.toggle_collection_dynamic(False, iter([Activity.CPU]))
+        with profiler.record_function("off"):
+            pass
+    assert [event.name for event in prof.events()] == ["on"]
+
+
 def test_what_was_never_active_is_empty() -> None:
     """As with torch; marey.profile says that there is nothing."""
     prof = profiler.profile(schedule=profiler.schedule(wait=5, warmup=1, active=1))

@@ -695,12 +695,28 @@ def test_losses_are_said_first() -> None:
     n_lost = prof.stats.n_lost
     assert f" lost {n_lost:,} records " in str(said[0].message)
     assert n_lost > 0
+    assert ", of which it had " not in str(said[0].message)
     for layout in ("torch", "marey"):
         table = prof.key_averages().table(layout=layout)  # type: ignore[arg-type]
         first, *others = table.splitlines()[:3]
         assert first.startswith("not clean")
         # The range that was open when the first record was lost has no end.
         assert any(f"{n_lost:,}" in line for line in others)
+
+
+def test_a_pool_that_others_fill_is_told_as_theirs() -> None:
+    former = marey.profile(pool_bytes=1 << 20)
+    with former:
+        for _ in range(28_000):
+            work()
+    prof = marey.profile(pool_bytes=1 << 20)
+    prof.start()
+    for _ in range(28_000):
+        work()
+    with pytest.warns(UserWarning, match="^the recording lost .* no room in 1 MiB, of which it had ") as said:
+        prof.stop()
+    assert "; former profiles and traces let go, a larger pool_bytes" in str(said[0].message)
+    assert former.stats.n_lost == 0
 
 
 def test_the_cpu_clock_tells_waiting_from_working() -> None:
