@@ -34,8 +34,8 @@ extern "C" {
 
 /* What the running sessions want, as bits of `wants`. */
 enum marey_want {
-    MAREY_WANT_RANGES = 1, /* what the program marks itself */
-    MAREY_WANT_OPS = 2,    /* operators of the framework */
+    MAREY_WANT_RANGES = 1, /* what the program marks itself: ranges, marks, counters */
+    MAREY_WANT_OPS = 2,    /* operators of the framework, and the ranges that the program marks */
     MAREY_WANT_INPUTS = 4, /* shapes, types and strides of an operator's inputs */
     MAREY_WANT_CPU = 8     /* the thread's CPU time beside the clock */
 };

@@ -26,6 +26,7 @@ static enum marey_status check_options(const struct marey_session_options *optio
     return MAREY_OK;
 }
 
+/* What the program marks itself is beside its operators, whoever else records. */
 static uint32_t union_of_wants(void)
 {
     uint32_t wants = 0;
@@ -33,7 +34,7 @@ static uint32_t union_of_wants(void)
     for (const struct marey_session *s = marey__recorder.sessions; s != NULL; s = s->next)
         if (s->is_running)
             wants |= s->wants;
-    return wants;
+    return (wants & MAREY_WANT_OPS) != 0 ? wants | MAREY_WANT_RANGES : wants;
 }
 
 static uint64_t bound_of_pool(const struct marey_session_options *options)

@@ -213,6 +213,30 @@ static void intake_hides_what_the_session_did_not_ask_for(void **state)
     marey_trace_free(of_ranges);
 }
 
+/* With operators come the ranges of the program, whether another session asks for them or not. */
+static void intake_shows_ranges_beside_operators(void **state)
+{
+    (void)state;
+    struct marey_session *ops = start(MAREY_WANT_OPS);
+
+    marey_range_begin(&outer);
+    marey_mark(&mark);
+    marey_range_end();
+    struct marey_session *ranges = start(MAREY_WANT_RANGES);
+    marey_range_begin(&inner);
+    struct marey_trace *of_ranges = finish(ranges);
+    marey_range_end();
+    struct marey_trace *trace = finish(ops);
+    const struct marey_slices slices = marey_trace_slices(trace);
+
+    EXPECT_U64(slices.n, 2 + 1); /* and the window */
+    EXPECT_U64(slices.flags[find(trace, "outer", 0)] & MAREY_SLICE_OPEN, 0);
+    EXPECT_U64(slices.flags[find(trace, "inner", 0)] & MAREY_SLICE_OPEN, 0);
+    EXPECT_U64(marey_trace_instants(trace).n, 0);
+    marey_trace_free(trace);
+    marey_trace_free(of_ranges);
+}
+
 /* Half of all ranges have nothing inside, not even a mark: their ends follow at once. */
 static void intake_finds_ends_that_follow_at_once(void **state)
 {
@@ -816,6 +840,7 @@ int main(void)
         cmocka_unit_test(intake_finds_ends_by_token),
         cmocka_unit_test(intake_cuts_what_is_open_at_the_stop),
         cmocka_unit_test(intake_hides_what_the_session_did_not_ask_for),
+        cmocka_unit_test(intake_shows_ranges_beside_operators),
         cmocka_unit_test(intake_finds_ends_that_follow_at_once),
         cmocka_unit_test(intake_cuts_at_the_stop_what_ends_at_once),
         cmocka_unit_test(intake_writes_the_forward_thread_of_backward_nodes),
