@@ -16,6 +16,12 @@ static const char *const map_words[] = {
     [MAREY_LEDGER_INFO] = "noted",
 };
 
+static void add_count(struct marey_textbuf *out, uint64_t n, const char *one, const char *many)
+{
+    marey__add_grouped(out, n);
+    marey__text_add_c(out, n == 1 ? one : many);
+}
+
 /* What a row counts of the writings before, by reason. */
 static void add_before(const struct marey_ledger *ledger, const struct marey_ledger_row *row,
                        struct marey_textbuf *line)
@@ -68,8 +74,7 @@ void marey__table_add_account(const struct marey_table *table, struct marey_text
         return;
     }
     marey__text_add_c(out, "not clean (");
-    marey__add_grouped(out, ledger->n_read);
-    marey__text_add_c(out, " records read, ");
+    add_count(out, ledger->n_read, " record read, ", " records read, ");
     marey__add_grouped(out, ledger->n_used);
     marey__text_add_c(out, " used):\n");
 
@@ -79,12 +84,6 @@ void marey__table_add_account(const struct marey_table *table, struct marey_text
         if (ledger->rows[i].map != MAREY_LEDGER_INFO)
             add_row(ledger, &ledger->rows[i], &line, out);
     marey__text_release(&line);
-}
-
-static void add_count(struct marey_textbuf *out, uint64_t n, const char *one, const char *many)
-{
-    marey__add_grouped(out, n);
-    marey__text_add_c(out, n == 1 ? one : many);
 }
 
 /* What the files are to one another: "2 cycles of one process", "8 ranks". False if each is a rank,
