@@ -106,7 +106,8 @@ static void note_arrow(struct intake *in, const uint64_t *record, const struct k
                                          in->track_idx);
 }
 
-/* A slice from its begin on, that lasts until then or is open. */
+/* The row of a range that begins with `record`. end_ns MAREY_UNKNOWN: where it ends is not known
+ * yet. */
 static inline uint32_t add_row(struct intake *in, const uint64_t *record,
                                const struct known_site *site, uint64_t offset, int64_t end_ns)
 {
