@@ -224,15 +224,20 @@ static void drop_white(struct marey_document *doc)
         doc->at = token;
 }
 
+/* Whether what has been read in vain comes to more than it may. */
+static bool has_read_in_vain(const struct marey_document *doc)
+{
+    return doc->vain_bytes > FREE_VAIN_BYTES + VAIN_TIMES * marey__document_byte(doc, doc->at);
+}
+
 /* How far a record may reach. One that does not end is read to the end of the text, and many would
  * take as long as the text is long, each: when all that was read so comes to many times what is
  * behind them, those that follow are read no further than what tells that a record begins. */
 static const char *walk_until(const struct marey_document *doc)
 {
     const char *end = marey__document_window_end(doc);
-    const uint64_t allowed = FREE_VAIN_BYTES + VAIN_TIMES * marey__document_byte(doc, doc->at);
     const bool is_bound =
-        doc->vain_bytes > allowed && end - doc->at > (ptrdiff_t)MAREY_RECORD_LOOK_BYTES;
+        has_read_in_vain(doc) && end - doc->at > (ptrdiff_t)MAREY_RECORD_LOOK_BYTES;
 
     return is_bound ? doc->at + MAREY_RECORD_LOOK_BYTES : end;
 }
@@ -324,8 +329,7 @@ static const char *behind_brackets(const struct marey_document *doc, bool *has_c
     return at;
 }
 
-/* Brings the text that tells whether records follow, if what is there does not tell that none do.
- */
+/* Brings the text that tells whether records follow. */
 static enum marey_status look_behind_bracket(struct marey_document *doc, struct marey_error *err)
 {
     while (!doc->feed.is_end) {
@@ -333,8 +337,6 @@ static enum marey_status look_behind_bracket(struct marey_document *doc, struct 
         const char *end = marey__document_window_end(doc);
         const char *next = behind_brackets(doc, &has_comma);
 
-        if (next < end && (*next == '}' || (*next == '"' && has_comma)))
-            break;
         if (end - next >= 2 * MAREY_RECORD_LOOK_BYTES || next - doc->at > MAREY_RECORD_LOOK_BYTES)
             break;
         MAREY_TRY(marey__document_next_window(doc, err));
@@ -342,33 +344,76 @@ static enum marey_status look_behind_bracket(struct marey_document *doc, struct 
     return MAREY_OK;
 }
 
-/* Whether what stands behind brackets is what stands behind the end of a list: a member, the end of
- * an object, or the next document. A record that lost its brace begins as a member does that lost
- * the comma before it, and has a ph. */
-static bool is_behind_list(const struct marey_document *doc, const char *next, bool has_comma)
+/* Whether what follows the brace of an object is of a record in a list: its brace and a comma, or a
+ * comma and a member. */
+static bool goes_on_in_record(const char *at)
 {
-    if (*next == '"')
-        return has_comma || !marey__resync_is_headless(next, marey__document_window_end(doc));
-    if (doc->in_object)
-        return *next == '}';
-    return !has_comma && !doc->walk.is_bare && (*next == '{' || *next == '[');
+    const char *next = marey__skip_white(at + (*at != '\0'));
+
+    return (*at == '}' && *next == ',') || (*at == ',' && *next == '"');
 }
 
-/* Whether a list of objects begins before a record: one that begins a line where the text is of a
- * record itself, which may have lists of its own. */
+/* Whether members, or none, end the document that they are of: up to a brace that is not that of
+ * the args, or of another object, of a record that has lost its front. True as well where the text
+ * that may be looked at does not tell. */
+static bool is_tail(struct marey_document *doc, const char *at)
+{
+    const char *end = marey__document_window_end(doc);
+    const bool is_long = end - at > MAREY_RECORD_LOOK_BYTES;
+    const char *until = is_long ? at + MAREY_RECORD_LOOK_BYTES : end;
+    struct marey_json json = marey__json((struct marey_str){at, (size_t)(until - at)});
+    struct marey_str key;
+
+    if (has_read_in_vain(doc))
+        return true;
+    while (marey__json_key(&json, &key))
+        marey__json_skip(&json);
+    if (json.failed && json.at >= until)
+        return true;
+    if (!json.failed && !goes_on_in_record(marey__skip_white(json.at)))
+        return true;
+    doc->vain_bytes += (uint64_t)(json.at - at);
+    return false;
+}
+
+/* Whether what stands behind brackets is what stands behind the end of a list: members, the end of
+ * an object, or the next document. A record that lost its brace begins as a member does that lost
+ * the comma before it, and has a ph. */
+static bool is_behind_list(struct marey_document *doc, const char *next, bool has_comma)
+{
+    if (!doc->in_object)
+        return !has_comma && !doc->walk.is_bare && (*next == '{' || *next == '[');
+    if (*next == '"' && !has_comma &&
+        marey__resync_is_headless(next, marey__document_window_end(doc)))
+        return false;
+    return (*next == '"' || *next == '}') && is_tail(doc, next);
+}
+
+/* Whether no value of a member begins at `at`, behind a brace or bracket at the least: a line does,
+ * or one of these stands before. */
+static bool begins_text(const char *at)
+{
+    if (at[-1] == '\n' || at[-1] == '\0')
+        return true;
+    while (at[-1] == ' ' || at[-1] == '\n' || at[-1] == '\r' || at[-1] == '\t')
+        at--;
+    return at[-1] == '}' || at[-1] == ']';
+}
+
+/* Whether a list of objects begins before a record. Where the text is of a record itself, or of a
+ * tail, these may have lists of their own. */
 static bool opens_list(const char *from, const char *record)
 {
     const bool is_members = *from == '"';
 
     for (const char *at = from; at < record; at++)
-        if (*at == '[' && (!is_members || at[-1] == '\n' || at[-1] == '\0') &&
-            *marey__skip_white(at + 1) == '{')
+        if (*at == '[' && (!is_members || begins_text(at)) && *marey__skip_white(at + 1) == '{')
             return true;
     return false;
 }
 
 /* The record with which the list goes on behind a bracket that does not end it; NULL: none. */
-static const char *find_behind_bracket(const struct marey_document *doc, bool *has_comma)
+static const char *find_behind_bracket(struct marey_document *doc, bool *has_comma)
 {
     const char *end = marey__document_window_end(doc);
     const char *next = behind_brackets(doc, has_comma);
@@ -384,7 +429,8 @@ static const char *find_behind_bracket(const struct marey_document *doc, bool *h
     if (record == NULL || marey__resync_list(next, record) != NULL ||
         marey__resync_document(next, record, end) != NULL)
         return NULL; /* what follows is no more of this document */
-    return doc->in_object || !opens_list(next, record) ? record : NULL;
+    const bool has_lists = doc->in_object && *next != '"' && *next != '}';
+    return has_lists || !opens_list(next, record) ? record : NULL;
 }
 
 /* Reads on at a record up to the next bracket; what has no comma before it is lines, where no

@@ -310,15 +310,36 @@ static void a_list_ends_behind_a_broken_record(void **state)
 
 #define TAIL "\"distributedInfo\":{\"rank\":3}"
 
-/* M is a record: all of them are read, and the tail is. */
+/* M is a record. */
+struct bracketed {
+    const char *json;
+    uint64_t n_records; /* without what is broken */
+    uint64_t n_broken;
+    bool has_tail;
+};
+
+/* All of them are read, and the tail is. */
+static void expect_all_read(const struct bracketed *rows, size_t n_rows)
+{
+    for (size_t i = 0; i < n_rows; i++) {
+        struct marey_trace *trace = read_text(rows[i].json);
+        size_t n = 0;
+        const struct marey_source *source = marey_trace_sources(trace, &n);
+        EXPECT_U64(n, 1);
+        EXPECT_U64(source->n_records, rows[i].n_records + rows[i].n_broken);
+        EXPECT_U64(source->n_metadata, rows[i].n_records);
+        EXPECT_I64(source->rank, rows[i].has_tail ? 3 : 0);
+        EXPECT_U64(ledger_count(trace, "syntax"), rows[i].n_broken);
+        EXPECT_U64(ledger_count(trace, "truncated"), 0);
+        EXPECT_U64(ledger_count(trace, "bad_metadata"), 0);
+        marey_trace_free(trace);
+    }
+}
+
 static void a_bracket_too_many_ends_no_list(void **state)
 {
-    static const struct {
-        const char *json;
-        uint64_t n_records; /* without what is broken */
-        uint64_t n_broken;
-        bool has_tail;
-    } rows[] = {
+    (void)state;
+    static const struct bracketed rows[] = {
         {"{\"traceEvents\":[" M "]," M "," M "]," TAIL "}", 3, 1, true},
         {"{\"traceEvents\":[" M "]" M "," M "]," TAIL "}", 3, 1, true},
         {"{\"traceEvents\":[" M "],\n" M ",\n" M "\n]," TAIL "}", 3, 1, true},
@@ -327,6 +348,7 @@ static void a_bracket_too_many_ends_no_list(void **state)
         {"{\"traceEvents\":[" M "]}}," M "]," M "]," TAIL "}", 3, 2, true},
         {"{\"traceEvents\":[" M "]," TAIL "}," M "," M "]}", 3, 1, true},
         {"{\"traceEvents\":[" M "]," TAIL "}\n" M "\n" M "\n", 3, 1, true},
+        {"{\"traceEvents\":[" M "]," TAIL "}\n}\n" M ",\n" M "]", 3, 1, true},
         {"{\"traceEvents\":[" M "]," TAIL "}\n" M "\n" M, 3, 1, true},
         {"{\"traceEvents\":[" M ",[" M "]," M "]," TAIL "}", 3, 2, true},
         {"{\"traceEvents\":[" M ",[" M "]]," TAIL "}", 2, 2, true},
@@ -356,20 +378,27 @@ static void a_bracket_too_many_ends_no_list(void **state)
         {"{\"traceEvents\":[" M "],\"x\":[" M "," M "],\"y\":" M "," TAIL "}", 1, 0, true},
         {"{\"traceEvents\":[" M "],\"x\":[[" M "]," M "]," TAIL ",\"x\":[]}", 1, 0, true},
     };
+
+    expect_all_read(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void a_bracket_for_the_front_of_a_record_ends_no_list(void **state)
+{
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct marey_trace *trace = read_text(rows[i].json);
-        size_t n = 0;
-        const struct marey_source *source = marey_trace_sources(trace, &n);
-        EXPECT_U64(n, 1);
-        EXPECT_U64(source->n_records, rows[i].n_records + rows[i].n_broken);
-        EXPECT_U64(source->n_metadata, rows[i].n_records);
-        EXPECT_I64(source->rank, rows[i].has_tail ? 3 : 0);
-        EXPECT_U64(ledger_count(trace, "syntax"), rows[i].n_broken);
-        EXPECT_U64(ledger_count(trace, "truncated"), 0);
-        EXPECT_U64(ledger_count(trace, "bad_metadata"), 0);
-        marey_trace_free(trace);
-    }
+    static const struct bracketed rows[] = {
+        {"{\"traceEvents\":[" M ",]},\"name\":\"a\",\"ts\":1}," M "," M "]," TAIL "}", 3, 1, true},
+        {"{\"traceEvents\":[" M ",]},\"ph\":\"M\"}," M "]," TAIL "}", 2, 1, true},
+        {"{\"traceEvents\":[" M ",]],\"x\":[\"a\"]},\"pid\":1}," M "," M "]," TAIL "}", 3, 1, true},
+        {"{\"traceEvents\":[" M ",],\"x\":[{}]}},\n" M "]," TAIL "}", 2, 1, true},
+        {"{\"traceEvents\":[" M ",]\",\"\",\"b\"]},\"pid\":1}," M "]," TAIL "}", 2, 1, true},
+        {"{\"traceEvents\":[]},\"name\":\"a\"}," M "," M "]," TAIL "}", 2, 1, true},
+        {"[" M ",]},\"name\":\"a\"}," M "," M "]", 3, 1, false},
+        {"[]],\"x\":[\"a\"]},\"pid\":1}," M "," M "]", 2, 1, false},
+        {M "\n]},\"pid\":1}\n" M "\n" M "\n", 3, 1, false},
+        {M "\n]],\"o\":{\"x\":[{\"y\":1}]}}}\n" M "\n", 2, 1, false},
+    };
+
+    expect_all_read(rows, sizeof rows / sizeof rows[0]);
 }
 
 /* Behind the end of a document begins another. */
@@ -703,6 +732,10 @@ static void what_follows_a_bracket_is_seen_in_all_windows(void **state)
          1, 3, "syntax", "truncated"},
         {XS("a", "1") "\n]\"ph\":\"X\",\"name\":\"b\"}\n" XS("c", "3") "\n", 1, 3, "syntax",
          "truncated"},
+        {"{\"traceEvents\":[" XS("a", "1") ",]],\"x\":[\"a\"]},\"pid\":1}," XS("b", "2") "]," TAIL
+                                                                                         "}",
+         1, 3, "syntax", "bad_metadata"},
+        {XS("a", "1") "\n]},\"pid\":1}\n" XS("b", "2") "\n", 1, 3, "syntax", "bad_metadata"},
         /* A member that lost its comma is none. */
         {"{\"traceEvents\":[" XS("a", "1") "] \"x\":[" XS("b", "2") "," XS("c", "3") "]," TAIL "}",
          1, 1, "bad_metadata", "syntax"},
@@ -730,6 +763,11 @@ static void what_stands_between_documents_costs_neither(void **state)
         {"{\"traceEvents\":[" TWO "]}.\n{\"foo\":1,\"traceEvents\":[]}", 2, 2, "bad_metadata",
          "truncated"},
         {"{\"traceEvents\":[" TWO "],\"x\":{bad}}\n[" TWO "]", 2, 4, "bad_metadata", "truncated"},
+        {"{\"traceEvents\":[" TWO "],\"x\":{],\"y\":[{}]}}\n[" TWO "]", 2, 4, "joined_documents",
+         "truncated"},
+        {"{\"traceEvents\":[" TWO "],\"x\":{]1]}}\n [" TWO "]", 2, 4, "joined_documents",
+         "truncated"},
+        {"{\"traceEvents\":[" TWO "]}} [" TWO "]", 2, 4, "bad_metadata", "truncated"},
         {"{\"traceEvents\":[" TWO "]},[" TWO "]", 2, 4, "bad_metadata", "truncated"},
         {"{\"traceEvents\":[" TWO "]}},\n{\"foo\":1,\"traceEvents\":[" TWO "]}", 2, 4,
          "bad_metadata", "truncated"},
@@ -874,6 +912,7 @@ int main(void)
         cmocka_unit_test(a_cut_behind_args_is_a_cut),
         cmocka_unit_test(a_list_ends_behind_a_broken_record),
         cmocka_unit_test(a_bracket_too_many_ends_no_list),
+        cmocka_unit_test(a_bracket_for_the_front_of_a_record_ends_no_list),
         cmocka_unit_test(a_document_behind_a_list_is_not_read_as_its_rest),
         cmocka_unit_test(words_that_are_no_numbers_pass_in_args),
         cmocka_unit_test(a_base_time_out_of_range_is_no_base_time),
