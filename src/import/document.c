@@ -271,12 +271,24 @@ static enum marey_status read_source(struct marey_document *doc, struct marey_er
     return MAREY_OK;
 }
 
-static bool looks_joined(const struct marey_document *doc)
+/* Whether a list has a name in the window behind doc->at. It is looked for once up to where it is:
+ * it may be far behind many places that ask. */
+static bool has_named_list(struct marey_document *doc)
 {
-    const char *end = marey__document_window_end(doc);
+    if (marey__document_byte(doc, doc->at) < doc->list_byte)
+        return doc->list_byte != MAREY_NO_LIST;
+    const char *list = marey__resync_list(doc->at, marey__document_window_end(doc));
+    if (list != NULL)
+        doc->list_byte = marey__document_byte(doc, list);
+    else if (doc->feed.is_end)
+        doc->list_byte = MAREY_NO_LIST;
+    return list != NULL;
+}
 
+static bool looks_joined(struct marey_document *doc)
+{
     if (*doc->at == '{')
-        return marey__resync_list(doc->at, end) != NULL;
+        return has_named_list(doc);
     return *doc->at == '[' && *marey__skip_white(doc->at + 1) == '{';
 }
 
@@ -305,8 +317,10 @@ static enum marey_status read_joined(struct marey_document *doc, struct marey_er
 
     MAREY_TRY(begin_joined(doc, err));
     const enum marey_status status = read_source(doc, err);
-    if (status != MAREY_FORMAT)
+    if (status != MAREY_FORMAT) {
+        doc->n_false_heads = 0;
         return status;
+    }
     marey__document_note(doc, MAREY_REASON_BAD_METADATA, doc->at);
     if (marey__document_byte(doc, doc->at) == begin)
         doc->at++;
@@ -333,15 +347,16 @@ static enum marey_status pass_punctuation(struct marey_document *doc, bool *is_n
     return MAREY_OK;
 }
 
-/* What follows is no document. One may follow that, but who looks for ever in what only looks so
- * reads the text again and again. */
+/* What follows is no document. One may follow that, but not behind so many that only look so. */
 #define MOST_FALSE_HEADS 64
 
 static enum marey_status pass_false_head(struct marey_document *doc, struct marey_error *err)
 {
     marey__document_note(doc, MAREY_REASON_BAD_METADATA, doc->at);
-    if (++doc->n_false_heads > MOST_FALSE_HEADS)
+    if (++doc->n_false_heads > MOST_FALSE_HEADS) {
+        marey__document_note_cut(doc, doc->at);
         return marey__document_skip_rest(doc, err);
+    }
     doc->at++;
     bool is_next = false;
     MAREY_TRY(pass_punctuation(doc, &is_next, err));

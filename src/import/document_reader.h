@@ -4,10 +4,14 @@
 #ifndef MAREY_SRC_IMPORT_DOCUMENT_READER_H
 #define MAREY_SRC_IMPORT_DOCUMENT_READER_H
 
+#include <stdint.h>
+
 #include "import/feed.h"
 #include "import/kineto.h"
 #include "import/members.h"
 #include "import/walk.h"
+
+#define MAREY_NO_LIST UINT64_MAX
 
 struct marey_document {
     struct marey_feed feed;
@@ -25,7 +29,8 @@ struct marey_document {
     uint32_t parts_from; /* the first of them */
     bool is_wrapped;     /* the documents are elements of a list */
     bool is_over; /* the document makes no more sense; doc->at is at the next one or the end */
-    unsigned n_false_heads; /* places that looked like a document and were none */
+    unsigned n_false_heads; /* places that looked like a document and were none, since the last */
+    uint64_t list_byte;     /* behind the bracket of the next list with a name, if before it */
     bool is_cut;
     uint64_t source_from;       /* byte at which the source begins */
     uint64_t expect_at;         /* the byte from which the rest is estimated next */

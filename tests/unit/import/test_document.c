@@ -780,6 +780,39 @@ static void what_stands_between_documents_costs_neither(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Behind each trace anew; where nothing is found in so much text, that is told. */
+static void text_between_documents_is_passed_so_often_only(void **state)
+{
+    static const struct {
+        const char *between;
+        uint64_t n_sources;
+        uint64_t n_cut;
+    } rows[] = {
+        {"\nlog\n" DOCUMENT, 71, 0},
+        {"\n{\"schemaVersion\":1}\n[" XS("a", "1") "]", 71, 0},
+        {"\n{\"schemaVersion\":1}", 1, 1},
+    };
+    const struct marey_alloc alloc = marey__alloc_default();
+    struct marey_textbuf text;
+    (void)state;
+    marey__text_init(&text, &alloc);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        marey__text_reset(&text);
+        marey__text_add_c(&text, DOCUMENT);
+        for (size_t k = 0; k < 70; k++)
+            marey__text_add_c(&text, rows[i].between);
+        EXPECT_FALSE(marey__text_failed(&text));
+        const struct marey_reading reading = {.portable_only = true};
+        struct marey_trace *trace = read_bytes_as(text.ptr, text.len, &reading);
+        size_t n = 0;
+        (void)marey_trace_sources(trace, &n);
+        EXPECT_U64(n, rows[i].n_sources);
+        EXPECT_U64(ledger_count(trace, "truncated"), rows[i].n_cut);
+        marey_trace_free(trace);
+    }
+    marey__text_release(&text);
+}
+
 static void zeros_between_documents_cost_neither(void **state)
 {
     static const char text[] =
@@ -923,6 +956,7 @@ int main(void)
         cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
         cmocka_unit_test(what_follows_a_bracket_is_seen_in_all_windows),
         cmocka_unit_test(what_stands_between_documents_costs_neither),
+        cmocka_unit_test(text_between_documents_is_passed_so_often_only),
         cmocka_unit_test(zeros_between_documents_cost_neither),
         cmocka_unit_test(an_array_without_an_end_costs_one_record),
         cmocka_unit_test(a_record_without_its_end_costs_no_other),
