@@ -115,6 +115,14 @@ const char *marey__resync_unquoted(const char *from, const char *until, const ch
     return NULL;
 }
 
+/* Whether what a record has behind an object of its own follows: a list that lacks its bracket ends
+ * with that of the records, and all of them are in an object that ends with the document. */
+static bool goes_on(const char *at, const char *end)
+{
+    at = marey__json_skip_white(at, end);
+    return at < end && (*at == ',' || *at == '}' || *at == ']');
+}
+
 /* Objects of a record that has lost its end which lack theirs as well. */
 enum { MOST_TORN_TRIED = 64 };
 
@@ -129,8 +137,9 @@ const char *marey__resync_torn(const char *from, const char *until, const char *
         const struct marey_object_look look = look_at(at, record_until(at, end), false);
         if (look.has_letter && !look.has_list)
             return at;
-        n_tried += look.end == NULL;
-        at = look.end != NULL ? look.end : at + 1;
+        const bool is_whole = look.end != NULL && goes_on(look.end, end);
+        n_tried += !is_whole;
+        at = is_whole ? look.end : at + 1;
     }
     return NULL;
 }

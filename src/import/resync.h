@@ -23,8 +23,9 @@ const char *marey__resync_record(const char *from, const char *until, const char
 const char *marey__resync_unquoted(const char *from, const char *until, const char *end);
 
 /* The brace of the first object with a ph of one letter in (from, until), whatever stands before
- * it, but in no object that is whole: the record at `from` has lost its end. NULL: there is none,
- * as far as the text goes, or too many that have no end have been tried. */
+ * it, but in no object that is whole and behind which a record may go on: the record at `from` has
+ * lost its end. NULL: there is none, as far as the text goes, or too many that have no end have
+ * been tried. */
 const char *marey__resync_torn(const char *from, const char *until, const char *end);
 
 /* The brace of the first object in [from, until), where all before it are values that are whole,

@@ -3,6 +3,9 @@
  */
 #include "import/resync.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/text.h"
 #include "support/expect.h"
 
@@ -66,6 +69,29 @@ static void what_begins_is_looked_for_so_far_only(void **state)
     EXPECT_TRUE(marey__resync_document(lines, document, end) == NULL);
 }
 
+/* A list that lacks its bracket takes that of the records, and the object around it their end. */
+static void a_record_in_an_object_that_ends_with_the_text_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        ptrdiff_t at; /* -1: nowhere */
+    } rows[] = {
+        {"{\"a\":{\"b\":[[1],\n" RECORD "," RECORD "\n]}", 16},
+        {"{\"a\":{\"b\":[[1],\n" RECORD "," RECORD "\n]}\n", 16},
+        {"{\"a\":{\"b\":[[1],\n" RECORD "," RECORD "\n]}{\"traceEvents\":[", 16},
+        {"{\"a\":{\"b\":[[1],\n" RECORD "," RECORD "\n],\"c\":1}", 16},
+        {"{\"a\":{\"b\":[" RECORD "]},,}", -1},
+        {"{\"a\":{\"b\":[" RECORD "]}}", -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *text = rows[i].text;
+        const char *end = text + strlen(text);
+        const char *record = marey__resync_torn(text, end, end);
+        EXPECT_I64(record == NULL ? -1 : record - text, rows[i].at);
+    }
+}
+
 /* n objects that begin as a document does and have no list, behind one that has it. */
 static bool finds_owner(struct marey_textbuf *text, size_t n)
 {
@@ -98,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_end_is_tried_in_vain_so_often_only),
         cmocka_unit_test(what_begins_is_looked_for_so_far_only),
+        cmocka_unit_test(a_record_in_an_object_that_ends_with_the_text_is_found),
         cmocka_unit_test(who_has_a_list_is_tried_so_often_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
