@@ -265,8 +265,8 @@ static enum marey_walk_stop walk_on(struct marey_document *doc)
     doc->at = walk->at;
     if (stop == MAREY_WALK_MORE && is_bound(doc) && doc->at == from)
         stop = MAREY_WALK_BROKEN;
-    if (stop == MAREY_WALK_BROKEN && walk->broken == NULL && walk->fail >= walk->end)
-        doc->vain_bytes += (uint64_t)(walk->end - doc->at);
+    if (stop == MAREY_WALK_BROKEN && walk->broken == NULL && walk->fail > doc->at)
+        doc->vain_bytes += (uint64_t)(walk->fail - doc->at);
     return stop;
 }
 

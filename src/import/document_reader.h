@@ -21,7 +21,7 @@ struct marey_document {
     struct marey_walk walk;
     struct marey_members members;
     const char *at; /* how far the window has been read */
-    /* Read up to the end of the text, of records that do not end in it. */
+    /* Read of records that are broken, up to where that shows. */
     uint64_t vain_bytes;
     bool has_list;
     bool in_object;      /* whose end has not been met */

@@ -168,6 +168,16 @@ static void widen_correlation(struct marey_kineto *kineto, const struct marey_va
     launch->correlation = marey__kineto_id64(kineto, wide);
 }
 
+/* Whether a record in a list, behind which that does not go on, ends with the document: a list in
+ * it lacks its bracket and has taken that of the records, so that those behind it are in it. */
+static bool swallows_list(const struct marey_walk *walk, const char *at, const char *end)
+{
+    const char *next = skip_space(end);
+
+    return !walk->is_bare && *next != ',' && *next != ']' &&
+           marey__resync_torn(at, end, end) != NULL;
+}
+
 static const char *walk_generic(struct marey_walk *walk, struct scan *scan, const char *at,
                                 bool learns)
 {
@@ -188,6 +198,8 @@ static const char *walk_generic(struct marey_walk *walk, struct scan *scan, cons
     const char *end = scan_record(scan, at, &fields);
     if (end == NULL)
         return NULL;
+    if (*end != ',' && swallows_list(walk, at, end))
+        return stop_at(scan, skip_space(end));
     fields.offset = walk->text_offset + (uint64_t)(at - walk->text);
     (void)marey__kineto_category(kineto, &fields.value[MAREY_FIELD_CAT], &kind);
     const struct marey_value *args = &fields.value[MAREY_FIELD_ARGS];

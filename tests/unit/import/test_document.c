@@ -744,6 +744,28 @@ static void what_follows_a_bracket_is_seen_in_all_windows(void **state)
     expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* Where it has objects in it that of the records ends it, and the record with the document. */
+static void a_list_of_objects_without_its_end_costs_its_record(void **state)
+{
+    (void)state;
+#define REST XS("b", "2") "," XS("c", "3") "\n]"
+    static const struct expected rows[] = {
+        {"{\"traceEvents\":[" XS("a", "1") ",{\"ph\":\"X\",\"x\":[{\"y\":1},\n" REST "}", 1, 4,
+         "syntax", "truncated"},
+        {"{\"traceEvents\":[" XS("a", "1") ",{\"ph\":\"X\",\"tid\":[{1,\"ts\":5},\n" REST "}\n", 1,
+         4, "syntax", "truncated"},
+        {"{\"traceEvents\":[{\"ph\":\"X\",\"x\":[{\"y\":1},\n" REST "," TAIL "}\n", 1, 3, "syntax",
+         "truncated"},
+        {"{\"traceEvents\":[{\"ph\":\"X\",\"x\":[{\"y\":1},\n" REST "}\n" DOCUMENT, 2, 5, "syntax",
+         "truncated"},
+        /* All of it is of the record. */
+        {"{\"traceEvents\":[{\"ph\":\"M\",\"x\":[{\"ph\":\"Y\"}]}]}", 1, 1, NULL, "syntax"},
+        {"{\"traceEvents\":[{\"ph\":\"M\",\"x\":[{\"y\":[]}]}", 1, 1, "truncated", "syntax"},
+    };
+
+    expect_in_all_windows(rows, sizeof rows / sizeof rows[0]);
+}
+
 /* Neither needs to begin with a member that is known. */
 static void what_stands_between_documents_costs_neither(void **state)
 {
@@ -955,6 +977,7 @@ int main(void)
         cmocka_unit_test(a_document_keeps_its_rank_wherever_that_before_it_is_cut),
         cmocka_unit_test(records_and_documents_are_read_from_lines_and_lists),
         cmocka_unit_test(what_follows_a_bracket_is_seen_in_all_windows),
+        cmocka_unit_test(a_list_of_objects_without_its_end_costs_its_record),
         cmocka_unit_test(what_stands_between_documents_costs_neither),
         cmocka_unit_test(text_between_documents_is_passed_so_often_only),
         cmocka_unit_test(zeros_between_documents_cost_neither),
