@@ -94,14 +94,24 @@ enum marey_status marey__document_skip_rest(struct marey_document *doc, struct m
     }
 }
 
+/* So far one kind of what begins is looked for before the other: it may be far behind many of that.
+ */
+#define FIND_BYTES ((ptrdiff_t)1 << 12)
+
 /* What begins as a trace does, in the window up to `until`. */
 static const char *find_document(const struct marey_document *doc, const char *until)
 {
     const char *end = marey__document_window_end(doc);
-    const char *trace = marey__resync_trace(doc->at, until, end);
-    const char *known = marey__resync_document(doc->at, trace != NULL ? trace : until, end);
 
-    return known != NULL ? known : trace;
+    for (const char *from = doc->at; from < until;) {
+        const char *to = until - from > FIND_BYTES ? from + FIND_BYTES : until;
+        const char *trace = marey__resync_trace(from, to, end);
+        const char *known = marey__resync_document(from, trace != NULL ? trace : to, end);
+        if (known != NULL || trace != NULL)
+            return known != NULL ? known : trace;
+        from = to;
+    }
+    return NULL;
 }
 
 enum marey_status marey__document_skip_to_document(struct marey_document *doc,
