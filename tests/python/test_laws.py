@@ -119,19 +119,16 @@ def test_nesting_and_self_time_are_those_of_the_slow_way(records: list[Record]) 
     trace = marey.load(document(records))
     for track in trace.tracks:
         here = [record for record in records if str(record.tid) == track.thread]
-        intervals = sorted(
-            (
-                reference.Interval(
-                    record.start_ns,
-                    record.start_ns + record.dur_ns,
-                    record.cat,
-                    record.name,
-                    record.args.get("External id", -1),
-                )
-                for record in here
-            ),
-            key=reference.order,
-        )
+        intervals = reference.in_order([
+            reference.Interval(
+                record.start_ns,
+                record.start_ns + record.dur_ns,
+                record.cat,
+                record.name,
+                record.args.get("External id", -1),
+            )
+            for record in here
+        ])  # fmt: skip
         events = track.events()
         first = events[0].index
         assert [(event.start_ns, event.end_ns, event.name) for event in events] == [
