@@ -67,12 +67,14 @@ class Contest:
     value: Value
     contestants: list[Contestant]
     agree: tuple[str, ...] = ()
-    rounds: int = 9
+    rounds: int = 9                 # at each place
     pinned: bool = True             # everybody on one and the same CPU
     targets: tuple[Target, ...] = ()
     best: Best | None = None
     further: tuple[Measure, ...] = ()  # more figures of the same answers
     is_paired: bool = False         # short turns in another order each round; see pairs.py
+    places: int = 1                 # that the rounds are taken at, as many at each; see places.py
+    objects: Callable[[], list[Path]] = list  # the shared objects that are laid anew for each
     above: str = ""                 # the row that all others are told as what they add to, by round
 
     def measures(self) -> list[Measure]:

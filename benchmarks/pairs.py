@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import statistics
 from collections.abc import Callable, Sequence
 
 LEVEL = 0.95
@@ -18,6 +19,17 @@ def by_round(a: Sequence[float], b: Sequence[float],
              how: Callable[[float, float], float] = operator.sub) -> list[float]:
     """What each round of one is to the same round of the other; both took part in each."""
     return [how(x, y) for x, y in zip(a, b, strict=True)]
+
+
+def of_places(values: Sequence[float], n_places: int) -> list[float]:
+    """What counts of rounds at several places, as many at each and one place after the other: the
+    median of each place. The rounds of one tell nothing of another. At a single place all count."""
+    if n_places == 1:
+        return list(values)
+    n, left = divmod(len(values), n_places)
+    if left != 0:
+        raise ValueError(f"{len(values)} rounds are not as many at each of {n_places} places")
+    return [statistics.median(values[i * n:(i + 1) * n]) for i in range(n_places)]
 
 
 def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:

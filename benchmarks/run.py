@@ -29,7 +29,8 @@ from typing import Any
 from contests import Book, Contest, Contestant, Files, Measure, Target, Value, huge_contest
 from contests_live import LiveBook
 from contests_record import RecordBook
-from pairs import by_round, interval
+from pairs import by_round, interval, of_places
+from places import lay_anew
 from servers import Answer, Server, Unavailable, first_line, machine, run_command
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,10 +133,11 @@ class Row:
     times_marey: float | None = None  # how many times as good Marey is, by medians
     limits: tuple[float, float] | None = None  # of the median, where rounds are pairs
     goal: dict[str, Any] | None = None  # a target, and what came of it
+    places: int = 1                   # that the samples are of, one after the other
 
     @property
     def median(self) -> float:
-        return statistics.median(self.samples)
+        return statistics.median(of_places(self.samples, self.places))
 
     @property
     def best(self) -> float:
@@ -148,6 +150,7 @@ class Hall:
     def __init__(self, cpu: int | None, is_cpu_clock: bool) -> None:
         self.cpu = cpu
         self.is_cpu_clock = is_cpu_clock
+        self.place = 0
         self.servers: dict[tuple[str, ...], Server] = {}
 
     def ask(self, contestant: Contestant) -> Answer:
@@ -157,7 +160,7 @@ class Hall:
             self.close(contestant.argv)
         if contestant.argv not in self.servers:
             argv = [*contestant.argv, *(["cpu"] if self.is_cpu_clock else [])]
-            self.servers[contestant.argv] = Server(argv, self.cpu)
+            self.servers[contestant.argv] = Server(argv, self.cpu, self.place)
         return self.servers[contestant.argv].ask(*contestant.request)
 
     def close(self, argv: tuple[str, ...]) -> None:
@@ -167,6 +170,12 @@ class Hall:
     def close_all(self) -> None:
         for argv in list(self.servers):
             self.close(argv)
+
+    def move(self, place: int, objects: list[Path]) -> None:
+        """What is asked next starts there."""
+        self.close_all()
+        self.place = place
+        lay_anew(objects)
 
 
 def check(contest: Contest, label: str, answer: Answer, agreed: Answer) -> None:
@@ -184,27 +193,38 @@ def in_turn(contest: Contest, order: random.Random) -> list[Contestant]:
     return contest.contestants
 
 
+def turns_of(contest: Contest, rounds: int, hall: Hall) -> Iterator[tuple[int, Contestant]]:
+    """Who is asked, one after the other, and in which round of a place. Round 0 warms up; new
+    processes are never warm, and sit it out."""
+    order = random.Random(contest.title)
+    for place in range(contest.places):
+        if contest.places > 1:
+            hall.move(place, contest.objects())
+        for turn in range(rounds + 1):
+            for c in in_turn(contest, order):
+                if turn <= c.rounds and (turn > 0 or not c.fresh):
+                    yield turn, c
+
+
 def take_turns(contest: Contest, rounds: int, hall: Hall) -> dict[str, list[Answer]]:
-    """Answers by contestant; the first round warms up and is only checked. New processes are
-    never warm, and sit it out."""
+    """Answers by contestant; those of a round 0 are only checked. Who fails once has none."""
     answers: dict[str, list[Answer]] = {c.key: [] for c in contest.contestants}
     missing: set[str] = set()
     agreed: Answer = {}
-    order = random.Random(contest.title)
-    for turn in range(rounds + 1):
-        for c in in_turn(contest, order):
-            if c.key in missing or turn > c.rounds or (turn == 0 and c.fresh):
-                continue
-            try:
-                answer = hall.ask(c)
-            except Unavailable as error:
-                missing.add(c.key)
-                hall.close(c.argv)
-                print(f"skipped: {c.label}: {error}")
-                continue
-            check(contest, c.label, answer, agreed)
-            if turn > 0:
-                answers[c.key].append(answer)
+    for turn, c in turns_of(contest, rounds, hall):
+        if c.key in missing:
+            continue
+        try:
+            answer = hall.ask(c)
+        except Unavailable as error:
+            missing.add(c.key)
+            answers[c.key].clear()
+            hall.close(c.argv)
+            print(f"skipped: {c.label}: {error}")
+            continue
+        check(contest, c.label, answer, agreed)
+        if turn > 0:
+            answers[c.key].append(answer)
     hall.close_all()
     return answers
 
@@ -228,9 +248,9 @@ def rows_of(contest: Contest, measure: Measure, answers: dict[str, list[Answer]]
             samples = by_round(samples, base)
         name = ".".join(part for part in (c.key, measure.name, measure.unit) if part)
         row = Row(name, c.label, c.memory, measure.unit, samples,
-                  measure.best(answers[c.key]) if measure.best else None)
+                  measure.best(answers[c.key]) if measure.best else None, places=contest.places)
         if contest.is_paired:
-            row.limits = interval(samples)
+            row.limits = interval(of_places(samples, row.places))
         against = c.against or contest.contestants[0].key
         ours = main.get(against)
         if not c.is_ours and ours is not None and against in of_marey:
@@ -254,12 +274,13 @@ def judge(target: Target, rows: dict[str, Row]) -> None:
     row, other = rows[target.key], rows[target.against]
     goal: dict[str, Any] = {"against": other.key}
     if target.most_above is not None:
-        pairs = by_round(row.samples, other.samples)
+        pairs = of_places(by_round(row.samples, other.samples), row.places)
         goal |= {"most_above": target.most_above, "reached": statistics.median(pairs),
                  "reached_by_best": row.best - other.best}
         goal["is_met"] = goal["reached"] <= target.most_above
     elif target.least_times is not None:
-        pairs = by_round(other.samples, row.samples, operator.truediv) if row.limits else []
+        pairs = of_places(by_round(other.samples, row.samples, operator.truediv),
+                          row.places) if row.limits else []
         goal |= {"least_times": target.least_times,
                  "reached": statistics.median(pairs) if pairs else other.median / row.median,
                  "reached_by_best": other.best / row.best}
@@ -380,7 +401,8 @@ def main() -> None:
     if options.json:
         table = {row.key: {"median": row.median, "best": row.best, "unit": UNITS[row.unit][0],
                            "memory": row.memory, "times_marey": row.times_marey,
-                           "limits": row.limits, "target": row.goal, "samples": row.samples} for row in rows}
+                           "limits": row.limits, "target": row.goal, "places": row.places,
+                           "samples": row.samples} for row in rows}
         options.json.write_text(json.dumps({"schema": 1, "machine": about, "rows": table}, indent=1))
 
 

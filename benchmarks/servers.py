@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from places import environment
+
 Answer = dict[str, Any]
 
 
@@ -28,14 +30,14 @@ def pin_to(cpu: int | None) -> Any:
 class Server:
     """A program that takes a line of words and answers with a line of JSON."""
 
-    def __init__(self, argv: list[str], cpu: int | None) -> None:
+    def __init__(self, argv: list[str], cpu: int | None, place: int = 0) -> None:
         if not Path(argv[0]).exists():
             raise Unavailable(f"'{argv[0]}' was not built")
         self.name = Path(argv[1] if argv[0] == sys.executable else argv[0]).name
         self.errors = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            preexec_fn=pin_to(cpu),
+            preexec_fn=pin_to(cpu), env=environment(place),
         )
 
     def ask(self, *words: str) -> Answer:

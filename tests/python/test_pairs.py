@@ -13,7 +13,8 @@ import pytest
 SOURCE = Path(os.environ.get("MAREY_SOURCE_ROOT", Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "benchmarks"))
 
-from pairs import by_round, interval  # noqa: E402
+from pairs import by_round, interval, of_places  # noqa: E402
+from places import environment, lay_anew  # noqa: E402
 
 
 def test_rounds_are_compared_with_their_own_round() -> None:
@@ -40,3 +41,36 @@ def test_interval_holds_the_median_as_often_as_it_says() -> None:
         low, high = interval([draw.expovariate(1.0) for _ in range(25)])
         held += low <= 0.6931 <= high
     assert 1900 <= held <= 1970
+
+
+def test_a_place_counts_once_whatever_its_rounds() -> None:
+    values = [1.0, 2.0, 90.0, 7.0, 5.0, 6.0]
+    assert of_places(values, 1) == values
+    assert of_places(values, 2) == [2.0, 6.0]
+    assert of_places(values, 3) == [1.5, 48.5, 5.5]
+    with pytest.raises(ValueError, match="6 rounds are not as many at each of 4 places"):
+        of_places(values, 4)
+
+
+def test_a_place_has_new_pages_of_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "object.so"
+    path.write_bytes(b"code")
+    path.chmod(0o750)
+    os.utime(path, ns=(5_000, 7_000))
+    before = path.stat()
+    with path.open("rb") as held:
+        lay_anew([path])
+        assert held.read() == b"code"
+    after = path.stat()
+    assert after.st_ino != before.st_ino
+    assert (after.st_mtime_ns, after.st_mode, path.read_bytes()) == (7_000, before.st_mode, b"code")
+    with pytest.raises(FileNotFoundError):
+        lay_anew([tmp_path / "none"])
+    assert [path.name for path in tmp_path.iterdir()] == ["object.so"]
+
+
+def test_places_have_environments_of_other_sizes() -> None:
+    sizes = {len(environment(place).pop("PADDING")) for place in range(7)}
+    assert len(sizes) == 7 and max(sizes) <= 4096
+    assert {k: v for k, v in environment(3).items() if k != "PADDING"} == {
+        k: v for k, v in os.environ.items() if k != "PADDING"}
