@@ -5,6 +5,7 @@
  *     time WHAT N SESSIONS     N of what, in each of some sessions; the loops' time
  *     asked WHAT N             what N of it ask of the system (count_asked.h)
  *     session N                N empty sessions: starting and stopping
+ *     beside MS                what other threads of the process work while one records nothing
  *     finish N warm|cold       N ranges, then stop, trace, averages, table
  *     export N OUT             N ranges, then the trace as a file
  *     memory N                 resident bytes of N ranges, then of their trace and table
@@ -349,6 +350,31 @@ static void request_session(const struct request *request)
            start_ns + stop_ns, start_ns, stop_ns, n);
 }
 
+static uint64_t cpu_ns_of(int who)
+{
+    struct rusage usage;
+
+    (void)getrusage(who, &usage);
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * UINT64_C(1000000000) +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+/* This thread works all the while, as a program does. */
+static void request_beside(const struct request *request)
+{
+    const uint64_t wall_ns = number(request, 1) * 1000000;
+    struct marey_session *session = start(MAREY_WANT_RANGES);
+
+    const uint64_t start_ns = system_ns(CLOCK_MONOTONIC);
+    const uint64_t before_ns = cpu_ns_of(RUSAGE_SELF) - cpu_ns_of(RUSAGE_THREAD);
+    while (system_ns(CLOCK_MONOTONIC) - start_ns < wall_ns)
+        ;
+    const uint64_t beside_ns = cpu_ns_of(RUSAGE_SELF) - cpu_ns_of(RUSAGE_THREAD) - before_ns;
+    stop(session);
+    marey_session_free(session);
+    printf("{\"ns\": %" PRIu64 ", \"wall_ns\": %" PRIu64 "}\n", beside_ns, wall_ns);
+}
+
 /* ---- from a session to a table --------------------------------------------------------------- */
 
 #define N_NAMES 20
@@ -494,6 +520,7 @@ struct request_row {
 static const struct request_row requests[] = {
     {"time", request_time},     {"asked", request_asked},   {"session", request_session},
     {"finish", request_finish}, {"export", request_export}, {"memory", request_memory},
+    {"beside", request_beside},
 };
 
 static struct request split(char *line)

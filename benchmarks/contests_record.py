@@ -44,7 +44,7 @@ class RecordBook:
 
     def contests(self) -> list[Contest]:
         return [self.pair(), self.cold_pair(), self.asked(), self.other_pairs(), self.points(),
-                self.session(), self.finish(), self.export(), self.memory()]
+                self.session(), self.beside(), self.finish(), self.export(), self.memory()]
 
     def timed(self, key: str, label: str, what: str, memory: str = "warm",
               against: str = "") -> Contestant:
@@ -134,6 +134,16 @@ class RecordBook:
                            ("session", "1"), "cold", fresh=True, parts=parts),
             ],
             rounds=9, pinned=False,
+        )
+
+    def beside(self) -> Contest:
+        return Contest(
+            "record: work of other threads in a second in which a session runs and nothing is recorded",
+            "ms", milliseconds,
+            [
+                Contestant("record.beside.marey", "marey", self.marey, ("beside", "1000"), "warm"),
+            ],
+            rounds=9,
         )
 
     def finish(self) -> Contest:

@@ -185,19 +185,22 @@ void marey__pool_give(struct marey_pool *pool, struct marey_chunk *chunk)
     (void)atomic_fetch_sub_explicit(&pool->n_used, 1, memory_order_relaxed);
 }
 
-void marey__pool_touch(struct marey_pool *pool, uint32_t n)
+uint32_t marey__pool_touch(struct marey_pool *pool, uint32_t n)
 {
     const long page = sysconf(_SC_PAGESIZE);
+    uint32_t n_touched = 0;
 
     while (atomic_load_explicit(&pool->n_free, memory_order_relaxed) < n) {
         struct marey_chunk *chunk = take_fresh(pool);
         if (chunk == NULL)
-            return;
+            break;
         volatile char *at = (volatile char *)chunk->word;
         for (size_t i = 0; i < sizeof chunk->word; i += (size_t)page)
             at[i] = 0;
         push(pool, idx_of(pool, chunk));
+        n_touched++;
     }
+    return n_touched;
 }
 
 /* The stack keeps its order; what lies deep is trimmed, since the top is used next. */

@@ -67,8 +67,8 @@ void marey__pool_release(struct marey_pool *pool);
 struct marey_chunk *marey__pool_take(struct marey_pool *pool);
 void marey__pool_give(struct marey_pool *pool, struct marey_chunk *chunk);
 
-/* Touches fresh chunks until `n` are free or there are no more. */
-void marey__pool_touch(struct marey_pool *pool, uint32_t n);
+/* Touches fresh chunks until `n` are free or there are no more. How many it touched. */
+uint32_t marey__pool_touch(struct marey_pool *pool, uint32_t n);
 
 /* Gives the memory of free chunks beyond `n` back to the system, if more than `n` were used at
  * a time; they stay in the pool. */

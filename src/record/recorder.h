@@ -103,8 +103,12 @@ uint32_t marey__recorder_wants(void);
  * MAREY_UNKNOWN: neither is wanted, or no memory. Under the lock. */
 int64_t marey__recorder_measure(uint32_t wants);
 
-/* feeder.c: starts the feeder if there is none. Under the lock. */
+/* feeder.c: starts the feeder if there is none, else wakes it. Under the lock. */
 void marey__feeder_start(void);
+
+/* How long the feeder naps after a nap of last_ns, behind which it had n_touched chunks to touch.
+ */
+int64_t marey__feeder_nap_ns(int64_t last_ns, uint32_t n_touched);
 
 /* fork.c: once a process. */
 void marey__fork_prepare_process(void);

@@ -106,7 +106,7 @@ static enum marey_status begin_locked(struct marey_session *session,
     recorder->sessions = session;
     recorder->n_running++;
     marey__feeder_start();
-    marey__pool_touch(recorder->pool, FIRST_CHUNKS);
+    (void)marey__pool_touch(recorder->pool, FIRST_CHUNKS);
     const enum marey_status status = marey__recorder_set_wants(union_of_wants(), err);
     if (status != MAREY_OK) {
         unlink_session(session);

@@ -1,7 +1,8 @@
 /*
- * test_pool.c - chunks of a bounded pool.
+ * test_pool.c - chunks of a bounded pool, and how often it is looked after.
  */
 #include "record/pool.h"
+#include "record/recorder.h"
 #include "support/expect.h"
 
 #define CHUNKS(n) ((uint64_t)(n)*MAREY_CHUNK_BYTES)
@@ -49,7 +50,9 @@ static void pool_hands_out_what_was_touched_first(void **state)
     struct marey_pool pool;
     EXPECT_TRUE(marey__pool_init(&pool, CHUNKS(8)));
 
-    marey__pool_touch(&pool, 4);
+    EXPECT_U64(marey__pool_touch(&pool, 3), 3);
+    EXPECT_U64(marey__pool_touch(&pool, 4), 1);
+    EXPECT_U64(marey__pool_touch(&pool, 4), 0);
     EXPECT_U64(atomic_load(&pool.n_free), 4);
     for (int i = 0; i < 4; i++)
         EXPECT_TRUE(marey__pool_take(&pool) != NULL);
@@ -58,6 +61,24 @@ static void pool_hands_out_what_was_touched_first(void **state)
     EXPECT_TRUE(marey__pool_take(&pool) != NULL);
     EXPECT_U64(atomic_load(&pool.n_fresh), 5);
     marey__pool_release(&pool);
+}
+
+#define MS INT64_C(1000000)
+
+/* 128 chunks are touched ahead; a nap is right that leaves 32 of them to be touched again. */
+static void naps_of_the_feeder_follow_what_threads_use(void **state)
+{
+    (void)state;
+    EXPECT_I64(marey__feeder_nap_ns(10 * MS, 128), 10 * MS); /* the first look touches them all */
+    EXPECT_I64(marey__feeder_nap_ns(10 * MS, 0), 20 * MS);
+    EXPECT_I64(marey__feeder_nap_ns(10 * MS, 1), 20 * MS); /* no more than twice the last one */
+    EXPECT_I64(marey__feeder_nap_ns(20 * MS, 0), 40 * MS);
+    EXPECT_I64(marey__feeder_nap_ns(40 * MS, 0), 50 * MS);
+    EXPECT_I64(marey__feeder_nap_ns(50 * MS, 0), 50 * MS);
+    EXPECT_I64(marey__feeder_nap_ns(40 * MS, 32), 40 * MS);
+    EXPECT_I64(marey__feeder_nap_ns(40 * MS, 64), 20 * MS);
+    EXPECT_I64(marey__feeder_nap_ns(20 * MS, 24), 20 * MS * 32 / 24);
+    EXPECT_I64(marey__feeder_nap_ns(50 * MS, UINT32_MAX), 10 * MS);
 }
 
 static void pool_keeps_its_chunks_when_it_is_trimmed(void **state)
@@ -104,6 +125,7 @@ int main(void)
         cmocka_unit_test(pool_gives_no_more_than_its_bound),
         cmocka_unit_test(pool_gives_more_when_the_bound_is_raised),
         cmocka_unit_test(pool_hands_out_what_was_touched_first),
+        cmocka_unit_test(naps_of_the_feeder_follow_what_threads_use),
         cmocka_unit_test(pool_keeps_its_chunks_when_it_is_trimmed),
         cmocka_unit_test(pool_of_no_bytes_has_one_chunk),
     };
