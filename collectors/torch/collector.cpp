@@ -63,7 +63,12 @@ inline marey_op op_of(const at::RecordFunction &fn)
     return op;
 }
 
-std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction &fn) noexcept
+/* In a program the caches hold other things each time a hook runs, and each line of code and page
+ * of it is brought anew. So the hooks lie beside each other, and what they call lies in them:
+ * accessors of torch that test a kind once more are no calls and no tests then. */
+#define HOOK __attribute__((hot, flatten))
+
+HOOK std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction &fn) noexcept
 {
     const marey_op op = op_of(fn);
     the_sink.load(std::memory_order_relaxed)->op_begin(&op);
@@ -78,7 +83,8 @@ marey::Inputs arguments(const at::RecordFunction &fn)
     return n < stack.size() ? marey::Inputs(stack.end() - n, n) : stack;
 }
 
-std::unique_ptr<at::ObserverContext> on_start_with_inputs(const at::RecordFunction &fn) noexcept
+HOOK std::unique_ptr<at::ObserverContext>
+on_start_with_inputs(const at::RecordFunction &fn) noexcept
 {
     const marey_sink *const sink = the_sink.load(std::memory_order_relaxed);
     const marey_op op = op_of(fn);
@@ -89,7 +95,7 @@ std::unique_ptr<at::ObserverContext> on_start_with_inputs(const at::RecordFuncti
     return nullptr;
 }
 
-void on_end(const at::RecordFunction &fn, at::ObserverContext *unused) noexcept
+HOOK void on_end(const at::RecordFunction &fn, at::ObserverContext *unused) noexcept
 {
     (void)unused;
     the_sink.load(std::memory_order_relaxed)->op_end(token_of(fn));
