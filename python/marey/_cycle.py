@@ -117,20 +117,20 @@ class Recording:
 def trace_of(
     recordings: list[Recording],
     metadata: dict[str, str],
-    about: dict[str, str] | None = None,
+    about: dict[str, str],
     n_let_go: int = 0,
 ) -> Trace:
-    """One trace of them. What the library does not take of the metadata is told, and taken out
+    """One trace of them. about: members of its head that say which cycles it is of. What the library does not take of the metadata is told, and taken out
     of it: what was recorded is worth more."""
     rank: Rank = recordings[-1].rank
     sessions = [recording.session for recording in recordings]
-    members = {**metadata, **(about or {})}
+    members = {**metadata, **about}
     if rank.json is not None:
         members["distributedInfo"] = rank.json
     refused = []
     for key, json_text in members.items():
         try:
-            for session in sessions:
+            for session in sessions[-1:] if key in about else sessions:  # the last one counts
                 session.add_meta(key, json_text)
         except ValueError as error:
             refused.append((key, error))
@@ -142,6 +142,24 @@ def trace_of(
         metadata.pop(key, None)
         tell(f"the trace has no metadata {key!r}: {reason}")
     return Trace(core)
+
+
+def about_cycles(cycles: list[Cycle]) -> dict[str, str]:
+    """Members of the head that say which cycles a trace is of, and which steps they have; the id is
+    the last one's."""
+    members, last = {}, cycles[-1]
+    if last.n_active is not None:
+        numbers = [cycle.number for cycle in cycles]
+        about: dict[str, Any] = {"cycle": numbers[0]} if len(numbers) == 1 else {"cycles": numbers}
+        about["steps"] = [step for cycle in cycles for step in cycle.steps]
+        about["n_active"] = last.n_active
+        in_part = [step for cycle in cycles for step in cycle.steps_in_part]
+        if in_part:
+            about["steps_in_part"] = in_part
+        members["profiler_cycle"] = json.dumps(about)
+    if last.trace_id is not None:
+        members["trace_id"] = json.dumps(last.trace_id)
+    return members
 
 
 class Weight:
@@ -370,16 +388,7 @@ class Cycle(Company):
         )
 
     def _about(self) -> dict[str, str]:
-        """Members of the head that say which cycle it is."""
-        members = {}
-        if self.n_active is not None:
-            about = {"cycle": self.number, "steps": self.steps, "n_active": self.n_active}
-            if self.steps_in_part:
-                about["steps_in_part"] = self.steps_in_part
-            members["profiler_cycle"] = json.dumps(about)
-        if self.trace_id is not None:
-            members["trace_id"] = json.dumps(self.trace_id)
-        return members
+        return about_cycles([self])
 
     # -- results
 

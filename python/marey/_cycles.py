@@ -6,7 +6,7 @@ from collections import deque
 
 from marey._averages import Grouping
 from marey._company import Company
-from marey._cycle import Asked, Cycle, Weight, trace_of
+from marey._cycle import Asked, Cycle, Weight, about_cycles, trace_of
 from marey._left import LeftAverages, Older, Parts, joined
 from marey._results import ProfileAverages, SessionStats, add_stats
 from marey._trace import Trace
@@ -260,7 +260,7 @@ class Cycles(Company):
         if joined is not None and joined[0] == key:
             return joined[1]
         recordings = [recording for cycle in whole for recording in cycle.recordings]
-        trace = trace_of(recordings, self.metadata, None, n_let_go)
+        trace = trace_of(recordings, self.metadata, about_cycles(whole), n_let_go)
         if None not in key and key[1:] == tuple(cycle.settled for cycle in whole):
             self._joined = key, trace
         return trace

@@ -75,6 +75,7 @@ class Machine:
         self.cycles = Cycles(asked, keep_bytes)
         self.is_running = False
         self.was_started = False
+        self.left_by: type[BaseException] | None = None  # what ended its with block
         self.n_ended = 0
         self.set_schedule(schedule)
         self.records_steps = self.schedule is not None
@@ -113,6 +114,7 @@ class Machine:
         self._pid = os.getpid()
         self.is_running = True
         self.was_started = True
+        self.left_by = None
         try:
             self._go_to(self._planned, None)
             self._stand_by()
@@ -225,6 +227,12 @@ class Machine:
             self._cancel_warming()
             self.cycles.running, self._standby = self._standby, None
             self.action = ProfilerAction.RECORD
+        if self.left_by is not None:
+            tell(
+                f"{self.left_by.__name__} ended the block before step() was called: what ran until"
+                " then is recorded as one step"
+            )
+            return
         tell(
             "step() was never called, so that the schedule had no steps: all that ran is recorded"
             " as one; call step() at the end of each step"

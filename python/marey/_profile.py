@@ -20,6 +20,7 @@ from marey._machine import Machine
 from marey._results import ProfileAverages, ProfileEvents, Results, SessionStats
 from marey._schedule import ProfilerAction, ProfilerActivity, activity_of, callable_or_none
 from marey._toolchain import find_torch
+from marey._torch_args import NotInitializedError
 from marey._trace import Trace
 from marey._warn import tell
 from marey._workers import WorkerInit, Workers
@@ -219,7 +220,7 @@ class Profiled(Results):
         if self._marey_focus is not None:
             return self._marey_focus
         if not self._marey_machine.cycles.shown():
-            raise RuntimeError(self._marey_machine.why_nothing())
+            raise NotInitializedError(self._marey_machine.why_nothing())
         return self._marey_machine.cycles
 
     def _marey_of_shown(self, make: Callable[[Cycle | Cycles], Made]) -> Made:
@@ -391,6 +392,7 @@ class profile(HandsOver):
         traceback: TracebackType | None,
     ) -> None:
         if self._marey_machine.is_running:
+            self._marey_machine.left_by = exc_type
             self.stop()
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:

@@ -29,7 +29,7 @@ CPU_FILTERS = frozenset({
 
 
 class NotInitializedError(RuntimeError, AssertionError):
-    """torch raises an AssertionError where results are asked for before the start."""
+    """torch raises an AssertionError where results are asked for before there are any."""
 
 
 class ActivityError(TypeError, AssertionError):

@@ -437,6 +437,7 @@ class _KinetoProfile(TorchProfiled):
     ) -> None:
         try:
             if self._marey_machine.is_running:
+                self._marey_machine.left_by = exc_type
                 self.stop()
         finally:
             if self.execution_trace_observer is not None:

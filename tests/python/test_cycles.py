@@ -523,3 +523,33 @@ def test_a_file_that_cannot_be_written_ends_no_training() -> None:
     with pytest.raises(OSError, match="no such file"):  # the strict one
         with marey.profile(schedule=plan, on_trace_ready=unwritable) as prof:
             prof.step()
+
+
+def read_nothing(prof: Any) -> None:
+    pass
+
+
+def read_all(prof: Any) -> None:
+    prof.key_averages()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("ready", [read_nothing, read_all])
+def test_a_trace_of_all_cycles_says_so_whatever_was_read_before(
+    profile: Any, ready: Any, tmp_path: Path
+) -> None:
+    plan = marey.schedule(wait=0, warmup=1, active=2, repeat=2)
+    with profile(schedule=plan, on_trace_ready=ready) as prof:
+        for step in range(6):
+            work()
+            if step == 4:
+                prof.toggle_collection_dynamic(False, [marey.ProfilerActivity.CPU])
+            prof.step()
+    of_all = {"cycles": [1, 2], "steps": [1, 2, 4, 5], "n_active": 2, "steps_in_part": [4, 5]}
+    for _ in range(2):
+        prof.export_chrome_trace(tmp_path / "all.json")
+        assert json.loads((tmp_path / "all.json").read_text())["profiler_cycle"] == of_all
+        first, second = (cycle.trace.metadata["profiler_cycle"] for cycle in prof.cycles)
+        assert first == {"cycle": 1, "steps": [1, 2], "n_active": 2}
+        assert second == {"cycle": 2, "steps": [4, 5], "n_active": 2, "steps_in_part": [4, 5]}
+        prof.add_metadata("anew", "1")  # all heads are made once more

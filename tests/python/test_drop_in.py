@@ -222,8 +222,9 @@ def test_what_was_never_active_is_empty() -> None:
     strict = marey.profile(schedule=profiler.schedule(wait=5, warmup=1, active=1))
     with pytest.warns(UserWarning, match="^0 of 1"), strict:
         strict.step()
-    with pytest.raises(RuntimeError, match="nothing was recorded yet"):
-        strict.events()
+    for kind in (RuntimeError, AssertionError):  # the second is torch's
+        with pytest.raises(kind, match="nothing was recorded yet"):
+            strict.events()
 
 
 def test_a_range_tells_what_it_was_given() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -462,6 +463,20 @@ def test_runs_that_are_kept_leave_room_for_the_next(profile: Any) -> None:
                 work()
     assert prof.stats.n_lost == 0
     assert n_calls(prof) == 80_000
+
+
+def test_an_exception_in_the_first_step_is_not_told_as_a_step_that_was_forgotten(
+    profile: Any,
+) -> None:
+    prof = profile(schedule=marey.schedule(wait=1, warmup=1, active=1))
+    for error, why in ((KeyError, "KeyError ended the block before step() was called: "),
+                       (None, "step() was never called, ")):
+        with pytest.warns(UserWarning) as said, contextlib.suppress(KeyError), prof:
+            work()
+            if error is not None:
+                raise error
+        assert [str(told.message).startswith(why) for told in said] == [True]
+        assert n_calls(prof) >= 1
 
 
 @pytest.mark.filterwarnings("ignore:step. was never called")
