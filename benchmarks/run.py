@@ -10,6 +10,7 @@ that others use too. --full gives torch's profiler a million events in all conte
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 import operator
@@ -61,11 +62,23 @@ def build() -> None:
 # ---- files ------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A name to write to; what is not written to its end never has that of the file."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def generate(name: str, size_mb: float, layout: str = "kineto") -> Path:
     """A made-up trace; made anew when the generator changed."""
     path, program = CACHE / name, BUILD / "benchmarks/generate_trace"
     if not path.exists() or path.stat().st_mtime < program.stat().st_mtime:
-        subprocess.run([str(program), str(path), str(size_mb), "--layout", layout], check=True)
+        with whole(path) as part:
+            subprocess.run([str(program), str(part), str(size_mb), "--layout", layout], check=True)
     return path
 
 
@@ -75,7 +88,7 @@ def compress(path: Path) -> Path:
     if packed.exists() and packed.stat().st_mtime >= path.stat().st_mtime:
         return packed
     deflate = zlib.compressobj(6, zlib.DEFLATED, 31)
-    with path.open("rb") as file, packed.open("wb") as out:
+    with whole(packed) as part, path.open("rb") as file, part.open("wb") as out:
         while piece := file.read(1 << 22):
             out.write(deflate.compress(piece))
         out.write(deflate.flush())
@@ -94,9 +107,9 @@ def real_files() -> dict[str, Path]:
         name = packed.name.removesuffix(".json.gz")
         path = CACHE / "real" / f"{name}.json"
         if not path.exists():
-            with gzip.open(packed) as file, path.open("wb") as out:
-                shutil.copyfileobj(file, out)
             shutil.copyfile(packed, CACHE / "real" / packed.name)
+            with whole(path) as part, gzip.open(packed) as file, part.open("wb") as out:
+                shutil.copyfileobj(file, out)
         if path.stat().st_size >= REAL_BYTES:
             found[name] = path
     return found

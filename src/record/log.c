@@ -83,4 +83,5 @@ void marey__log_lose(struct marey_log *log)
     atomic_store_explicit(&log->last_lost_ticks, ticks, memory_order_relaxed);
     if (n == 0)
         atomic_store_explicit(&log->open_lost_ticks, ticks + 1, memory_order_release);
+    log->end = marey__log_at(log);
 }

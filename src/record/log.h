@@ -81,7 +81,9 @@ static inline void marey__log_publish(struct marey_log *log, uint64_t *at)
     atomic_store_explicit(&log->at, at, memory_order_release);
 }
 
-/* Counts a record for which there was no room. */
+/* Counts a record for which there was no room, and takes the rest of the chunk from smaller ones:
+ * what is recorded behind a loss is behind the GAP that tells it, or it would seem to be before it.
+ */
 void marey__log_lose(struct marey_log *log);
 
 #endif
