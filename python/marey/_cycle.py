@@ -120,8 +120,9 @@ def trace_of(
     about: dict[str, str],
     n_let_go: int = 0,
 ) -> Trace:
-    """One trace of them. about: members of its head that say which cycles it is of. What the library does not take of the metadata is told, and taken out
-    of it: what was recorded is worth more."""
+    """One trace of them. about: members of its head that say which cycles it is of. What the
+    library does not take of the metadata is told, and taken out of it: what was recorded is worth
+    more."""
     rank: Rank = recordings[-1].rank
     sessions = [recording.session for recording in recordings]
     members = {**metadata, **about}
@@ -387,9 +388,6 @@ class Cycle(Company):
             f" {room}; {former}a larger pool_bytes, or {less}, keeps all"
         )
 
-    def _about(self) -> dict[str, str]:
-        return about_cycles([self])
-
     # -- results
 
     @property
@@ -437,7 +435,7 @@ class Cycle(Company):
             self.weigh()
             return kept[1]
         try:
-            trace = trace_of(self.recordings, self._metadata, self._about())
+            trace = trace_of(self.recordings, self._metadata, about_cycles([self]))
         except ValueError:  # a session was freed
             if self.is_whole:
                 raise
