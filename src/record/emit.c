@@ -311,6 +311,13 @@ static inline enum marey_record_kind kind_of_op(const struct marey_op *op)
 
 #define MOST_OP_WORDS 4
 
+/* Lines to ask for: as many as an operator and its end mostly take, which is 40 bytes without
+ * inputs and 120 with them (in training); from so far ahead that there is time to bring them. */
+#define OP_LINES 1
+#define OP_AHEAD 1
+#define INPUT_LINES 2
+#define INPUTS_AHEAD 3
+
 /* The words that lie after the head. Returns where the next one goes. */
 static inline uint64_t *put_op(uint64_t *at, const struct marey_op *op, enum marey_record_kind kind,
                                uint32_t id)
@@ -378,6 +385,7 @@ static void op_begin(const struct marey_op *op)
     }
     const enum marey_record_kind kind = kind_of_op(op);
     uint64_t *after = put_op(at, op, kind, id);
+    marey__log_expect(after, OP_AHEAD, OP_LINES);
     at[0] = stamp_by(true, kind);
     marey__log_publish(log, after);
     leave(log);
@@ -441,6 +449,7 @@ static inline void close_at(struct marey_log *log, uint64_t *after, bool is_tsc)
 {
     uint64_t *at = marey__log_at(log);
 
+    marey__log_expect(after, INPUTS_AHEAD, INPUT_LINES);
     at[0] = stamp_by(is_tsc, (enum marey_record_kind)log->open_kind);
     marey__log_publish(log, after);
     log->open_kind = 0;

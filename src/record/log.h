@@ -16,6 +16,9 @@
 
 #define MAREY_THREAD_NAME_BYTES 64
 
+/* Of most caches. Where lines are longer, one is asked for twice. */
+#define MAREY_LINE_BYTES 64
+
 struct marey_log {
     /* Where the next record goes. Written by the thread alone: its store (release) publishes
      * all words before it; who reads it (acquire) sees them. */
@@ -79,6 +82,16 @@ static inline uint64_t *marey__log_room(struct marey_log *log, uint32_t n)
 static inline void marey__log_publish(struct marey_log *log, uint64_t *at)
 {
     atomic_store_explicit(&log->at, at, memory_order_release);
+}
+
+/* Asks for n lines of the cache that later records need, from the one on that begins `ahead` lines
+ * behind `after`, where this one ends. No cache holds them, and to wait for them is a third of what
+ * an operator's record costs. They may lie behind the chunk, or nowhere: nothing is read or
+ * written. */
+static inline void marey__log_expect(const uint64_t *after, size_t ahead, size_t n)
+{
+    for (size_t i = ahead; i < ahead + n; i++)
+        __builtin_prefetch((const void *)((uintptr_t)after + i * MAREY_LINE_BYTES), 1);
 }
 
 /* Counts a record for which there was no room, and takes the rest of the chunk from smaller ones:
