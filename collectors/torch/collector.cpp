@@ -75,10 +75,24 @@ HOOK std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction &fn)
     return nullptr;
 }
 
-/* The stack of an interpreter may hold more than the arguments; they are the last ones. */
+/* Whether what lies at `at` is of the frame that the RecordFunction is a part of, or one next to
+ * it. */
+bool is_beside(const at::RecordFunction &fn, const void *at)
+{
+    constexpr uintptr_t MOST_BYTES = 2048;
+    return reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(&fn) + MOST_BYTES <
+           2 * MOST_BYTES;
+}
+
+/* The stack of an interpreter, which lies on the heap, may hold more than the arguments; they are
+ * the last ones. Who calls an operator from C++ lays out just the arguments, beside the
+ * RecordFunction. How many there are is not asked for then: it is told by the operator's schema,
+ * which is in none of the caches. */
 marey::Inputs arguments(const at::RecordFunction &fn)
 {
     const marey::Inputs stack = fn.inputs();
+    if (is_beside(fn, stack.data()))
+        return stack;
     const size_t n = fn.num_inputs();
     return n < stack.size() ? marey::Inputs(stack.end() - n, n) : stack;
 }

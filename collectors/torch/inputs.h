@@ -44,11 +44,17 @@ class TextIds
 
     enum Other { COMPLEX, SYM_INT, SYM_FLOAT, SYM_BOOL, DEVICE, GENERATOR, OBJECT, N_OTHERS };
 
+    /* 0: it was not asked for yet. */
+    uint32_t known_other(Other which) const
+    {
+        return others_[which].load(std::memory_order_relaxed);
+    }
+
     uint32_t of_other(const marey_sink *sink, Other which)
     {
         static const char *const names[N_OTHERS] = {
             "ComplexDouble", "SymInt", "SymFloat", "SymBool", "Device", "Generator", "Object"};
-        const uint32_t id = others_[which].load(std::memory_order_relaxed);
+        const uint32_t id = known_other(which);
         return id != 0 ? id : ask(sink, others_[which], names[which], std::strlen(names[which]));
     }
 
@@ -89,6 +95,17 @@ constexpr c10::DispatchKeySet RARE_KEYS =
     c10::sparse_ks | c10::sparse_csr_ks | c10::mkldnn_ks | c10::python_ks |
     c10::DispatchKeySet({c10::DispatchKey::NestedTensor, c10::DispatchKey::Functionalize});
 
+/* What a list leaves for each input behind it: a tensor of four dimensions with strides. */
+constexpr size_t WORDS_LEFT_TO_AN_INPUT = 9;
+
+inline uint64_t bits_of(double value)
+{
+    uint64_t bits = 0;
+
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 /* Writes any input, whole or not at all. */
 class InputWriter
 {
@@ -123,9 +140,6 @@ class InputWriter
     }
 
   private:
-    /* A tensor of four dimensions with strides. */
-    static constexpr size_t WORDS_LEFT_TO_AN_INPUT = 9;
-
     bool has_room(size_t n_words) const
     {
         return at_ + n_words <= end_;
@@ -248,12 +262,8 @@ class InputWriter
             return put_head(MAREY_INPUT_NONE);
         if (value.isBool())
             return put_word(MAREY_INPUT_BOOL, value.toBool() ? 1 : 0);
-        if (value.isDouble()) {
-            const double number = value.toDouble();
-            uint64_t bits = 0;
-            std::memcpy(&bits, &number, sizeof bits);
-            return put_word(MAREY_INPUT_DOUBLE, bits);
-        }
+        if (value.isDouble())
+            return put_word(MAREY_INPUT_DOUBLE, bits_of(value.toDouble()));
         if (value.isList())
             return put_cut_list(value);
         return put_rare(value);
@@ -304,8 +314,14 @@ struct Room {
     const uint64_t *end;
 };
 
+/* A tensor keeps that many sizes within itself, and behind them as many strides, whether it has as
+ * many or not. */
+constexpr size_t N_KEPT = C10_SIZES_AND_STRIDES_MAX_INLINE_SIZE;
+
 /* A dense tensor of C++: where the next input goes. NULL: it is another value, or there is no
- * room, and nothing is written. May throw, as below. */
+ * room, and nothing is written. All that a tensor keeps is copied and what it does not have left
+ * behind: how often a loop runs is told anew by each tensor, and guessed wrong. May throw, as
+ * below. */
 inline uint64_t *put_plain_tensor(const TextIds &texts, Room room, const c10::IValue &value)
 {
     if (!value.toTensor().defined())
@@ -317,38 +333,81 @@ inline uint64_t *put_plain_tensor(const TextIds &texts, Room room, const c10::IV
     const c10::IntArrayRef sizes = tensor.sizes();
     const c10::IntArrayRef strides = tensor.strides();
     const size_t n_dims = sizes.size();
-    uint64_t *const after = room.at + 1 + 2 * n_dims;
-    static_assert(MAREY_MAX_INPUT_WORDS <= UINT8_MAX, "room for the sizes is room for n_dims");
-    if (strides.size() != n_dims || n_dims > MAREY_MAX_INPUT_WORDS || after > room.end)
+    const bool is_kept = strides.data() == sizes.data() + N_KEPT && n_dims <= N_KEPT;
+    if (!is_kept || strides.size() != n_dims || room.at + 1 + 2 * N_KEPT > room.end)
         return nullptr;
     const uint32_t dtype_id = texts.known_dtype(tensor.dtype());
     if (dtype_id == 0)
         return nullptr;
     room.at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_TENSOR | MAREY_INPUT_STRIDES, n_dims, 0, dtype_id);
-    for (size_t i = 0; i < n_dims; i++) {
-        room.at[1 + i] = static_cast<uint64_t>(sizes[i]);
-        room.at[1 + n_dims + i] = static_cast<uint64_t>(strides[i]);
-    }
-    return after;
+    std::memcpy(room.at + 1, sizes.data(), N_KEPT * sizeof(uint64_t));
+    std::memcpy(room.at + 1 + n_dims, strides.data(), N_KEPT * sizeof(uint64_t));
+    return room.at + 1 + 2 * n_dims;
 }
 
-/* The same, or an integer, or None. */
-inline uint64_t *put_plain(const TextIds &texts, Room room, const c10::IValue &value)
+/* A value of one word: where the next input goes. There is room. */
+inline uint64_t *put_plain_word(uint64_t *at, unsigned type, uint64_t word)
+{
+    at[0] = MAREY_INPUT_HEAD(type, 0, 0, 0);
+    at[1] = word;
+    return at + 2;
+}
+
+/* The same for a device, of which no more is told. */
+inline uint64_t *put_plain_device(const TextIds &texts, uint64_t *at)
+{
+    const uint32_t id = texts.known_other(TextIds::DEVICE);
+    if (id == 0)
+        return nullptr;
+    at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_OTHER, 0, 0, id);
+    return at + 1;
+}
+
+/* Of a list; dims, sizes and paddings are no more. */
+constexpr size_t MOST_PLAIN_ITEMS = 8;
+
+/* A list of integers, or an empty one, that leaves room for the inputs behind it up to the last
+ * one; as above. */
+inline uint64_t *put_plain_list(Room room, const c10::IValue &value, const c10::IValue *last)
+{
+    const c10::ArrayRef<c10::IValue> items = value.toListRef();
+    const size_t n_after = static_cast<size_t>(last - &value);
+    const size_t most_words = 1 + 2 * MOST_PLAIN_ITEMS + n_after * WORDS_LEFT_TO_AN_INPUT;
+    if (items.size() > MOST_PLAIN_ITEMS || room.at + most_words > room.end)
+        return nullptr;
+    if (items.empty() && value.isTensorList())
+        return nullptr;
+    uint64_t *at = room.at + 1;
+    for (const c10::IValue &item : items) {
+        if (!item.isInt())
+            return nullptr;
+        at = put_plain_word(at, MAREY_INPUT_INT, static_cast<uint64_t>(item.toInt()));
+    }
+    room.at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_SCALAR_LIST, 0, items.size(), 0);
+    return at;
+}
+
+/* Any of the values that operators mostly have; as above. */
+inline uint64_t *put_plain(const TextIds &texts, Room room, const c10::IValue &value,
+                           const c10::IValue *last)
 {
     if (value.isTensor())
         return put_plain_tensor(texts, room, value);
     if (room.at + 2 > room.end)
         return nullptr;
-    if (value.isInt()) {
-        room.at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_INT, 0, 0, 0);
-        room.at[1] = static_cast<uint64_t>(value.toInt());
-        return room.at + 2;
-    }
+    if (value.isInt())
+        return put_plain_word(room.at, MAREY_INPUT_INT, static_cast<uint64_t>(value.toInt()));
     if (value.isNone()) {
         room.at[0] = MAREY_INPUT_HEAD(MAREY_INPUT_NONE, 0, 0, 0);
         return room.at + 1;
     }
-    return nullptr;
+    if (value.isBool())
+        return put_plain_word(room.at, MAREY_INPUT_BOOL, value.toBool() ? 1 : 0);
+    if (value.isDouble())
+        return put_plain_word(room.at, MAREY_INPUT_DOUBLE, bits_of(value.toDouble()));
+    if (value.isDevice())
+        return put_plain_device(texts, room.at);
+    return value.isList() ? put_plain_list(room, value, last) : nullptr;
 }
 
 /* ---- all inputs of an operator -----------------------------------------------------------------
@@ -358,10 +417,11 @@ inline uint64_t *put_plain(const TextIds &texts, Room room, const c10::IValue &v
  * it needs in registers. */
 __attribute__((noinline)) inline uint64_t *put_rest(const marey_sink *sink, TextIds *texts,
                                                     uint64_t *words, uint64_t *at,
-                                                    const c10::IValue &value, size_t n_after)
+                                                    const c10::IValue &value,
+                                                    const c10::IValue *last)
 {
     InputWriter writer(sink, texts, words, at);
-    return writer.write(value, n_after) ? writer.at() : nullptr;
+    return writer.write(value, static_cast<size_t>(last - &value)) ? writer.at() : nullptr;
 }
 
 using Inputs = c10::ArrayRef<const c10::IValue>;
@@ -387,10 +447,9 @@ __attribute__((always_inline)) inline uint32_t write_quickly(const marey_sink *s
     uint64_t *at = words;
 
     for (const c10::IValue &value : values) {
-        uint64_t *after = put_plain(*texts, Room{at, end}, value);
+        uint64_t *after = put_plain(*texts, Room{at, end}, value, values.end() - 1);
         if (after == nullptr)
-            after = put_rest(sink, texts, words, at, value,
-                             static_cast<size_t>(values.end() - &value) - 1);
+            after = put_rest(sink, texts, words, at, value, values.end() - 1);
         if (after == nullptr)
             break;
         at = after;

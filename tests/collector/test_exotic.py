@@ -4,6 +4,7 @@ asked of Python, and what is not known is not made up.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -246,6 +247,72 @@ def test_scalar_lists_of_any_length(host: Host) -> None:
     first, second = (op.inputs[1] for op in recording.ops if op.name == "aten::split_with_sizes")
     assert [item.value for item in first.items or []] == [4] * 100
     assert (second.n_items, second.items) == (400, None)
+
+
+@pytest.mark.parametrize("n_dims", range(8))
+def test_a_record_ends_with_the_last_tensor_that_fits(host: Host, n_dims: int) -> None:
+    n_fit = MAX_INPUT_WORDS // (1 + 2 * n_dims)
+    n = min(n_fit + 3, 64)  # which is the most that torch takes
+    sizes = tuple(range(1, n_dims + 1))
+    library = torch.library.Library("marey_tensors", "DEF")
+    try:
+        library.define(f"many({', '.join(f'Tensor x{i}' for i in range(n))}) -> ()")
+        library.impl("many", lambda *values: None, "CompositeExplicitAutograd")
+        with host.recording(ALL) as recording:
+            torch.ops.marey_tensors.many(*[torch.ones(sizes)] * n)
+    finally:
+        library._destroy()
+    op = recording.one("marey_tensors::many")
+    assert [value.sizes for value in op.inputs] == [sizes] * min(n, n_fit)
+    assert {value.strides for value in op.inputs} == {torch.ones(sizes).stride()}
+
+
+def test_lists_have_the_type_of_their_items(host: Host) -> None:
+    library = torch.library.Library("marey_lists", "DEF")
+    kinds = ("Tensor[]", "int[]", "float[]", "bool[]", "Tensor?[]", "str[]")
+    values = ([torch.ones(1)], [1], [0.5], [True], [None], ["a"])
+    try:
+        library.define(f"lists({', '.join(f'{kind} x{i}' for i, kind in enumerate(kinds))}) -> ()")
+        library.impl("lists", lambda *values: None, "CompositeExplicitAutograd")
+        with host.recording(ALL) as recording:
+            torch.ops.marey_lists.lists(*[[] for _ in kinds])
+            torch.ops.marey_lists.lists(*values)
+    finally:
+        library._destroy()
+    empty, full = (types(op) for op in recording.ops if op.name == "marey_lists::lists")
+    assert empty == [TENSOR_LIST] + [SCALAR_LIST] * 5
+    assert full == [TENSOR_LIST] + [SCALAR_LIST] * 3 + [GENERIC_LIST] * 2
+
+
+def test_a_list_leaves_room_for_what_comes_after_it(host: Host) -> None:
+    """Nine words an input: of all lists of up to three integers near the end of the room."""
+    n_tensors, words_of_tensor, most_ints = MAX_INPUT_WORDS // 9 - 4, 9, 20
+    x = torch.ones(1, 2, 1, 2)
+    library = torch.library.Library("marey_room", "DEF")
+    expected, found = [], []
+    try:
+        for n_ints, n_after in itertools.product(range(most_ints + 1), (0, 1, 4)):
+            name = f"full_{n_ints}_{n_after}"
+            schema = [*(f"Tensor x{i}" for i in range(n_tensors)),
+                      *(f"int i{i}" for i in range(n_ints)), "int[] list",
+                      *(f"int n{i}" for i in range(n_after))]
+            library.define(f"{name}({', '.join(schema)}) -> ()")
+            library.impl(name, lambda *values: None, "CompositeExplicitAutograd")
+            left = MAX_INPUT_WORDS - n_tensors * words_of_tensor - 2 * n_ints
+            for items in ([], [7], [7, 8], [7, 8, 9]):
+                with host.recording(ALL) as recording:
+                    getattr(torch.ops.marey_room, name)(
+                        *[x] * n_tensors, *range(n_ints), items, *[3] * n_after)
+                op = recording.one(f"marey_room::{name}")
+                assert op.n_words <= MAX_INPUT_WORDS
+                is_whole = 1 + 2 * len(items) + words_of_tensor * n_after <= left
+                expected.append(items if is_whole else None)
+                values = op.inputs[n_tensors + n_ints].items
+                found.append(None if values is None else [value.value for value in values])
+    finally:
+        library._destroy()
+    assert found == expected
+    assert None in found and [7, 8, 9] in found
 
 
 def test_many_dimensions(host: Host) -> None:

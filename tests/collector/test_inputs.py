@@ -127,6 +127,9 @@ def views() -> None:
     torch.empty(0, 3).sum()
     torch.tensor(1.0) + 1
     x.expand(3, 4, 6).sum((0, -1), keepdim=True)
+    for n in range(4, 9):  # up to five a tensor keeps within itself
+        y = x.reshape([1] * (n - 2) + [4, 6]).permute(*reversed(range(n))).flip([0, 1])
+        torch.where(y > 0, y, y.sum([n - 1], keepdim=True))
 
 
 def sparse() -> None:
