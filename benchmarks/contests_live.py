@@ -44,8 +44,8 @@ class LiveBook:
     def contests(self) -> list[Contest]:
         return [self.hooks(), self.ranges("off"), self.ranges("on"), self.million(),
                 self.walk(), self.shapes(), self.export_gz(),
-                self.training("resnet", "a residual network like ResNet-18"),
-                self.training("gpt", "a transformer of 4 layers")]
+                self.training("resnet", "a residual network like ResNet-18", rounds=9),
+                self.training("gpt", "a transformer of 4 layers", rounds=31)]
 
     def hooks(self) -> Contest:
         argv = self.argv("bench_hooks.py")
@@ -131,7 +131,7 @@ class LiveBook:
             ),
         )
 
-    def training(self, model: str, what: str) -> Contest:
+    def training(self, model: str, what: str, rounds: int) -> Contest:
         argv, key = self.argv("bench_training.py"), f"training.{model}"
 
         def contestant(who: str, label: str) -> Contestant:
@@ -143,7 +143,7 @@ class LiveBook:
             "ms", milliseconds,
             [contestant("marey", "marey.profile"), contestant("none", "without a profiler"),
              contestant("torch", "torch.profiler")],
-            rounds=9, is_paired=True, places=N_PLACES, objects=self.objects,
+            rounds=rounds, is_paired=True, places=N_PLACES, objects=self.objects,
             targets=(Target(f"{key}.marey", f"{key}.none", least_times=0.98),
                      Target(f"{key}.torch", f"{key}.none", least_times=0.98)),
         )
