@@ -47,17 +47,17 @@ fastest: dict[str, float] = {}
 # ---- hooks ----------------------------------------------------------------------------------
 
 
-def load_floor() -> ctypes.CDLL:
-    """Compiled as the collector is, so that the two differ in nothing else."""
+def compiled(source: Path) -> ctypes.CDLL:
+    """As the collector is, so that the two differ in nothing else."""
     found = _toolchain.find_torch()
-    path = Path(CACHE) / f"floor_hook-{found.version}.so"
-    if not path.exists() or path.stat().st_mtime < FLOOR.stat().st_mtime:
+    path = Path(CACHE) / f"{source.stem}-{found.version}.so"
+    if not path.exists() or path.stat().st_mtime < source.stat().st_mtime:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _toolchain.compile_collector(found, FLOOR, FLOOR.parent, path, path.with_suffix(".log"))
+        _toolchain.compile_collector(found, source, source.parent, path, path.with_suffix(".log"))
     return ctypes.CDLL(str(path))
 
 
-floor = load_floor()
+floor = compiled(FLOOR)
 
 
 # What floor_hook.cpp calls them.

@@ -1,6 +1,6 @@
 """What recording costs, beside torch.profiler: the contests of run.py that need torch.
 
-Each contestant of `hooks` and `ranges` asks the same process for its round, so that all of
+Each contestant of `hooks`, `cold_hooks` and `ranges` asks the same process for its round, so that all of
 them meet the same operator, the same machine and the same moment. Rows of `million` are by
 event: torch's profiler takes half a minute and 5 GB for a million of them, more for each than for
 fewer, so that its row is of as many as ours where there is memory for it. Rows of what else is made of
@@ -42,7 +42,7 @@ class LiveBook:
         return [path for path in found if path.is_file() and not path.is_symlink()]
 
     def contests(self) -> list[Contest]:
-        return [self.hooks(), self.ranges("off"), self.ranges("on"), self.million(),
+        return [self.hooks(), self.cold_hooks(), self.ranges("off"), self.ranges("on"), self.million(),
                 self.walk(), self.shapes(), self.export_gz(),
                 self.training("resnet", "a residual network like ResNet-18", rounds=9),
                 self.training("gpt", "a transformer of 4 layers", rounds=31)]
@@ -72,6 +72,29 @@ class LiveBook:
             rounds=9, is_paired=True, places=N_PLACES, objects=self.objects, above="hooks.off",
             targets=(Target("hooks.marey", "hooks.floor", most_above=18),
                      Target("hooks.marey_shapes", "hooks.floor_inputs", most_above=30)),
+        )
+
+    def cold_hooks(self) -> Contest:
+        argv = self.argv("bench_cold.py")
+
+        def contestant(name: str, label: str, against: str = "") -> Contestant:
+            return Contestant(f"cold_hooks.{name}", label, argv, ("turn", name), "", against)
+
+        return Contest(
+            f"added to a record of operators that find the caches emptied, at {N_PLACES} places",
+            "ns_per_event", added,
+            [
+                contestant("off", "the operators themselves, nothing records"),
+                contestant("floor", "floor: a pair of empty callbacks"),
+                contestant("marey", "marey.profile"),
+                contestant("torch", "torch.profiler", "cold_hooks.marey"),
+                contestant("floor_inputs", "floor: the same, asks for inputs"),
+                contestant("marey_shapes", "marey.profile, with shapes"),
+                contestant("torch_shapes", "torch.profiler, with shapes",
+                           "cold_hooks.marey_shapes"),
+            ],
+            rounds=15, is_paired=True, places=N_PLACES, objects=self.objects,
+            above="cold_hooks.off",
         )
 
     def ranges(self, state: str) -> Contest:
