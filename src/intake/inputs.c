@@ -143,6 +143,9 @@ static void add_type(struct marey_textbuf *out, const struct input *input)
     marey__text_add_json(out, name.ptr != NULL ? name : (struct marey_str){"", 0});
 }
 
+/* Of doubles the first whole number that does not fit 64 bits. */
+#define TWO_TO_63 9223372036854775808.0
+
 /* Whole numbers that fit 64 bits with a point behind, else 17 significant digits: 1., 0.5,
  * 0.10000000000000001, 1e+20. */
 static void add_double(struct marey_textbuf *out, uint64_t bits)
@@ -151,7 +154,7 @@ static void add_double(struct marey_textbuf *out, uint64_t bits)
     double value = 0;
 
     memcpy(&value, &bits, sizeof value);
-    if (value > -9.2e18 && value < 9.2e18 && value == (double)(int64_t)value) {
+    if (value >= -TWO_TO_63 && value < TWO_TO_63 && value == (double)(int64_t)value) {
         marey__text_add_i64(out, (int64_t)value);
         marey__text_add_byte(out, '.');
         return;
@@ -216,6 +219,29 @@ static void add_type_of(struct marey_textbuf *out, struct cursor items, const st
     add_type(out, input);
 }
 
+static void add_item(struct marey_textbuf *out, const struct input *item)
+{
+    if (item->type == MAREY_INPUT_NONE)
+        marey__text_add_c(out, "None");
+    else
+        add_scalar(out, item);
+}
+
+/* Whether a text says what is in a list of numbers: not of a long one, nor of one with a number of
+ * which the collector tells no more than its type. */
+static bool is_told(struct cursor items, const struct input *list)
+{
+    struct input item;
+
+    if (list->is_cut || list->n_items > MAX_SHOWN)
+        return false;
+    for (uint32_t i = 0; i < list->n_items && next_head(&items, &item); i++)
+        if (item.type != MAREY_INPUT_INT && item.type != MAREY_INPUT_DOUBLE &&
+            item.type != MAREY_INPUT_BOOL && item.type != MAREY_INPUT_NONE)
+            return false;
+    return true;
+}
+
 static void add_value_of(struct marey_textbuf *out, struct cursor items, const struct input *input)
 {
     if (input->type != MAREY_INPUT_SCALAR_LIST) {
@@ -223,8 +249,8 @@ static void add_value_of(struct marey_textbuf *out, struct cursor items, const s
         return;
     }
     marey__text_add_byte(out, '"');
-    if (!input->is_cut && input->n_items <= MAX_SHOWN) /* else it is not told: "[]" is empty */
-        add_list_of(out, items, input, add_scalar);
+    if (is_told(items, input)) /* else nothing: "[]" is empty */
+        add_list_of(out, items, input, add_item);
     marey__text_add_byte(out, '"');
 }
 

@@ -71,6 +71,17 @@ def lists() -> None:
     torch.broadcast_tensors(x, x[0])
 
 
+def any_list() -> None:
+    library = torch.library.Library("marey_any", "DEF")
+    try:
+        library.define("all(Any a, Scalar[] b, float[] c) -> ()")
+        library.impl("all", lambda *values: None, "CompositeExplicitAutograd")
+        for some in ([1, None], [None, 2.5], [True], [1, 2]):
+            torch.ops.marey_any.all(some, [1, 2.5, True], [0.5, 1.0])
+    finally:
+        library._destroy()
+
+
 def indices() -> None:
     x = torch.randn(4, 5, 6)
     i = torch.tensor([0, 2])
@@ -89,6 +100,7 @@ def scalars() -> None:
     torch.full((2,), 1.5, dtype=torch.float64, device="cpu")
     torch.arange(0, 1, 0.25)
     torch.quantile(x, 0.5, interpolation="lower")
+    torch.ones(2, 2, dtype=torch.int64).amax(0)  # fills with - 2^63
     x.to(torch.bfloat16).to("cpu", torch.float16, copy=True)
     nn.functional.interpolate(torch.randn(1, 1, 4, 4), scale_factor=(2.0, 1.5), mode="bilinear")
 
@@ -148,8 +160,8 @@ def ranges() -> None:
 
 
 CASES: tuple[Callable[[], None], ...] = (
-    mlp, convolution, transformer, embedding, lists, indices, scalars, dtypes, autograd_function,
-    optimizers, recurrent, views, sparse, ranges)
+    mlp, convolution, transformer, embedding, lists, any_list, indices, scalars, dtypes,
+    autograd_function, optimizers, recurrent, views, sparse, ranges)
 
 
 def with_copies(ops: list[Op]) -> list[Op]:

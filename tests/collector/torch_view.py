@@ -48,7 +48,7 @@ def text_of_scalar(scalar: Input) -> str:
     if scalar.type != DOUBLE:
         return str(scalar.value)
     value = float(scalar.value)
-    if abs(value) < 2.0**63 and value == int(value):
+    if -(2.0**63) <= value < 2.0**63 and value == int(value):
         return f"{int(value)}."
     return f"{value:.17g}"
 

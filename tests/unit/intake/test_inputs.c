@@ -79,6 +79,46 @@ static void inputs_that_are_scalars_are_spelled_out(void **state)
         "\"True\", \"False\"]");
 }
 
+static void inputs_that_are_whole_have_a_point_up_to_64_bits(void **state)
+{
+    (void)state;
+    const uint64_t word[] = {
+        HEAD(MAREY_INPUT_DOUBLE, 0, 0, 0), bits_of(-9223372036854775808.0),
+        HEAD(MAREY_INPUT_DOUBLE, 0, 0, 0), bits_of(-9223372036854777856.0),
+        HEAD(MAREY_INPUT_DOUBLE, 0, 0, 0), bits_of(9223372036854774784.0),
+        HEAD(MAREY_INPUT_DOUBLE, 0, 0, 0), bits_of(9223372036854775808.0),
+    };
+
+    expect_json(word, sizeof word / sizeof word[0],
+                ", \"Input Dims\": [[], [], [], []], \"Input Strides\": [[], [], [], []]"
+                ", \"Input type\": [\"Scalar\", \"Scalar\", \"Scalar\", \"Scalar\"]"
+                ", \"Concrete Inputs\": [\"-9223372036854775808.\", \"-9.2233720368547779e+18\", "
+                "\"9223372036854774784.\", \"9.2233720368547758e+18\"]");
+}
+
+/* A text with a hole in it would be none of the list, and "[]" is an empty one. */
+static void inputs_that_are_lists_of_unknown_numbers_are_not_told(void **state)
+{
+    (void)state;
+    const uint64_t word[] = {
+        HEAD(MAREY_INPUT_SCALAR_LIST, 0, 2, 0),
+        HEAD(MAREY_INPUT_INT, 0, 0, 0),
+        1,
+        HEAD(MAREY_INPUT_NONE, 0, 0, 0),
+        HEAD(MAREY_INPUT_SCALAR_LIST, 0, 1, 0),
+        HEAD(MAREY_INPUT_OTHER, 0, 0, text("ComplexDouble")),
+        HEAD(MAREY_INPUT_SCALAR_LIST, 0, 2, 0),
+        HEAD(MAREY_INPUT_BOOL, 0, 0, 0),
+        1,
+        HEAD(MAREY_INPUT_OTHER, 0, 0, text("SymInt")),
+    };
+
+    expect_json(word, sizeof word / sizeof word[0],
+                ", \"Input Dims\": [[], [], []], \"Input Strides\": [[], [], []]"
+                ", \"Input type\": [\"ScalarList\", \"ScalarList\", \"ScalarList\"]"
+                ", \"Concrete Inputs\": [\"[1, None]\", \"\", \"\"]");
+}
+
 static void inputs_that_are_lists_nest(void **state)
 {
     (void)state;
@@ -132,6 +172,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_of_tensors_have_dims_strides_and_types),
         cmocka_unit_test(inputs_that_are_scalars_are_spelled_out),
+        cmocka_unit_test(inputs_that_are_whole_have_a_point_up_to_64_bits),
+        cmocka_unit_test(inputs_that_are_lists_of_unknown_numbers_are_not_told),
         cmocka_unit_test(inputs_that_are_lists_nest),
         cmocka_unit_test(inputs_that_end_too_soon_are_left_out),
     };
