@@ -28,6 +28,7 @@ from host import (  # noqa: E402
     WANT_OPS,
     Host,
     Op,
+    custom_ops,
 )
 
 ALL = WANT_OPS | WANT_INPUTS
@@ -254,31 +255,25 @@ def test_a_record_ends_with_the_last_tensor_that_fits(host: Host, n_dims: int) -
     n_fit = MAX_INPUT_WORDS // (1 + 2 * n_dims)
     n = min(n_fit + 3, 64)  # which is the most that torch takes
     sizes = tuple(range(1, n_dims + 1))
-    library = torch.library.Library("marey_tensors", "DEF")
-    try:
+    with custom_ops("marey_tensors") as library:
         library.define(f"many({', '.join(f'Tensor x{i}' for i in range(n))}) -> ()")
         library.impl("many", lambda *values: None, "CompositeExplicitAutograd")
         with host.recording(ALL) as recording:
             torch.ops.marey_tensors.many(*[torch.ones(sizes)] * n)
-    finally:
-        library._destroy()
     op = recording.one("marey_tensors::many")
     assert [value.sizes for value in op.inputs] == [sizes] * min(n, n_fit)
     assert {value.strides for value in op.inputs} == {torch.ones(sizes).stride()}
 
 
 def test_lists_have_the_type_of_their_items(host: Host) -> None:
-    library = torch.library.Library("marey_lists", "DEF")
     kinds = ("Tensor[]", "int[]", "float[]", "bool[]", "Tensor?[]", "str[]")
     values = ([torch.ones(1)], [1], [0.5], [True], [None], ["a"])
-    try:
+    with custom_ops("marey_lists") as library:
         library.define(f"lists({', '.join(f'{kind} x{i}' for i, kind in enumerate(kinds))}) -> ()")
         library.impl("lists", lambda *values: None, "CompositeExplicitAutograd")
         with host.recording(ALL) as recording:
             torch.ops.marey_lists.lists(*[[] for _ in kinds])
             torch.ops.marey_lists.lists(*values)
-    finally:
-        library._destroy()
     empty, full = (types(op) for op in recording.ops if op.name == "marey_lists::lists")
     assert empty == [TENSOR_LIST] + [SCALAR_LIST] * 5
     assert full == [TENSOR_LIST] + [SCALAR_LIST] * 3 + [GENERIC_LIST] * 2
@@ -288,9 +283,8 @@ def test_a_list_leaves_room_for_what_comes_after_it(host: Host) -> None:
     """Nine words an input: of all lists of up to three integers near the end of the room."""
     n_tensors, words_of_tensor, most_ints = MAX_INPUT_WORDS // 9 - 4, 9, 20
     x = torch.ones(1, 2, 1, 2)
-    library = torch.library.Library("marey_room", "DEF")
     expected, found = [], []
-    try:
+    with custom_ops("marey_room") as library:
         for n_ints, n_after in itertools.product(range(most_ints + 1), (0, 1, 4)):
             name = f"full_{n_ints}_{n_after}"
             schema = [*(f"Tensor x{i}" for i in range(n_tensors)),
@@ -309,8 +303,6 @@ def test_a_list_leaves_room_for_what_comes_after_it(host: Host) -> None:
                 expected.append(items if is_whole else None)
                 values = op.inputs[n_tensors + n_ints].items
                 found.append(None if values is None else [value.value for value in values])
-    finally:
-        library._destroy()
     assert found == expected
     assert None in found and [7, 8, 9] in found
 
@@ -329,8 +321,7 @@ def test_many_dimensions(host: Host) -> None:
 
 
 def test_lists_in_lists_are_cut(host: Host) -> None:
-    library = torch.library.Library("marey_test", "DEF")
-    try:
+    with custom_ops("marey_test") as library:
         library.define("nested(int[][] a, Tensor[][] b, Tensor x) -> Tensor")
         library.impl("nested", lambda a, b, x: x.clone(), "CompositeExplicitAutograd")
         x = torch.ones(2)
@@ -341,5 +332,3 @@ def test_lists_in_lists_are_cut(host: Host) -> None:
         assert [(item.type, item.n_items, item.items) for item in a.items or []] == [
             (SCALAR_LIST, 2, None), (SCALAR_LIST, 0, [])]
         assert [(item.type, item.n_items) for item in b.items or []] == [(TENSOR_LIST, 1)]
-    finally:
-        library._destroy()

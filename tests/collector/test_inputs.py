@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 import torch_view  # noqa: E402
-from host import BACKWARD, WANT_INPUTS, WANT_OPS, WANT_RANGES, Host, Op  # noqa: E402
+from host import BACKWARD, WANT_INPUTS, WANT_OPS, WANT_RANGES, Host, Op, custom_ops  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.profiler import ProfilerActivity, profile, record_function  # noqa: E402
 
@@ -72,14 +72,11 @@ def lists() -> None:
 
 
 def any_list() -> None:
-    library = torch.library.Library("marey_any", "DEF")
-    try:
+    with custom_ops("marey_any") as library:
         library.define("all(Any a, Scalar[] b, float[] c) -> ()")
         library.impl("all", lambda *values: None, "CompositeExplicitAutograd")
         for some in ([1, None], [None, 2.5], [True], [1, 2]):
             torch.ops.marey_any.all(some, [1, 2.5, True], [0.5, 1.0])
-    finally:
-        library._destroy()
 
 
 def indices() -> None:
